@@ -1,0 +1,94 @@
+"""What a verb asks of a carrier: a Call (one round trip), a Listen (wait for a doorbell), a Show (hand something to whoever reads)."""
+
+from __future__ import annotations
+
+import os
+from time import gmtime
+
+from ..errors import refusal
+from ..lua import Script, script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
+
+
+class Call:
+    """One command, not yet sent: a script with its keys and arguments by name, or a plain command. ``read`` makes sense of the reply."""
+
+    __slots__ = ("args", "keys", "read", "script")
+
+    def __init__(self, script: Script | None, keys: tuple[str, ...], args: tuple[Any, ...], read: Callable[[Any], Any]) -> None:
+        self.script, self.keys, self.args, self.read = script, keys, args, read
+
+    def words(self, *, whole: bool = False) -> tuple[Any, ...]:
+        """The command to send; ``whole`` carries the script's text, for a server whose cache is empty."""
+        if self.script is None:
+            return self.args
+        head = ("EVAL", self.script.text) if whole else ("EVALSHA", self.script.sha)
+        return (*head, len(self.keys), *self.keys, *self.args)
+
+
+class Listen:
+    """Wait for one of these doorbells until ``until`` (monotonic seconds). Answer: a payload, "again" after each (re)subscription, None in time."""
+
+    __slots__ = ("bells", "until")
+
+    def __init__(self, bells: Sequence[str], until: float) -> None:
+        self.bells, self.until = bells, until
+
+
+class Show:
+    """Hand messages to whoever reads, oldest first. Answer: how many left whole. An error raised while showing carries that number in ``shown``."""
+
+    __slots__ = ("messages", "notes")
+
+    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]]) -> None:
+        self.messages, self.notes = messages, notes
+
+
+def run(name: str, keys: dict[str, str], args: dict[str, Any], read: Callable[[list[Any]], Any], more_keys: Iterable[str] = (), more_args: Iterable[Any] = ()) -> Call:
+    """A Call of ``scripts/<name>.lua``; ``read`` gets the words behind "ok", any other reply is raised as the error that it stands for."""
+    lua = script(name)
+    if (*keys,) != lua.keys or (*args,) != lua.args:
+        raise TypeError(f"{name}.lua takes {lua.keys} {lua.args}, not {(*keys,)} {(*args,)}")
+    tail_keys, tail_args = tuple(more_keys), tuple(more_args)
+    if (tail_keys and not lua.more_keys) or (tail_args and not lua.more_args):
+        raise TypeError(f"{name}.lua takes no more keys or arguments than it names")
+    return Call(lua, (*keys.values(), *tail_keys), (*args.values(), *tail_args), lambda reply: read(settled(reply)))
+
+
+def plain(*words: Any, read: Callable[[Any], Any] = lambda reply: reply) -> Call:
+    """A Call of one plain command."""
+    return Call(None, (), words, read)
+
+
+def settled(reply: list[Any]) -> list[Any]:
+    """The words behind "ok" of a script's reply, also of one that was stored when the same key came before."""
+    if reply[0] == "again":
+        reply = reply[1].split(STORED)
+    if reply[0] != "ok":
+        raise refusal(reply)
+    return reply[1:]
+
+
+def pairs(flat: Any) -> dict[str, Any]:
+    """A hash as a dict: RESP2 sends it flat, redis-py may have paired it already."""
+    return dict(flat) if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def fresh(size: int = 11) -> str:
+    """A new random id (idempotency key, delivery lease, token, epoch)."""
+    return os.urandom(size).hex()
+
+
+def iso(ms: int | str) -> str | None:
+    """Milliseconds since 1970 as ISO 8601 UTC; 0 is never."""
+    ms = int(ms)
+    if not ms:
+        return None
+    at = gmtime(ms // 1000)
+    return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{ms % 1000:03}Z"

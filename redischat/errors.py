@@ -1,0 +1,384 @@
+"""Every way redischat says no: one tree, one stable code each.
+
+* ChatError
+  - Usage                      USAGE                  64
+  - Refused                                           1
+    - BadName                  BAD_NAME
+    - BadText                  BAD_TEXT
+    - TooLarge                 TOO_LARGE
+    - NotConfirmed             NOT_CONFIRMED
+    - NoIdentity               NO_IDENTITY
+    - TwoIdentities            TWO_IDENTITIES
+    - SpeakAsYourself          SPEAK_AS_YOURSELF
+    - NotYou                   NOT_YOU
+    - NameHeld                 NAME_HELD
+    - NoChannel                NO_CHANNEL
+    - ChannelClosed            CHANNEL_CLOSED
+    - ChannelDamaged           CHANNEL_DAMAGED
+    - NotMember                NOT_MEMBER
+    - UnknownRecipient         UNKNOWN_RECIPIENT
+    - RecipientLeft            RECIPIENT_LEFT
+    - NoSuchSeq                NO_SUCH_SEQ
+    - CapUsed                  CAP_USED
+    - KeyReused                KEY_REUSED
+    - BadFolder                BAD_FOLDER
+    - OtherFormat              OTHER_FORMAT
+    - BrokerRefused            BROKER_REFUSED
+  - TimedOut                   TIMED_OUT              4
+  - CouldNotLook                                      5
+    - Unreachable              BROKER_UNREACHABLE
+    - Sandboxed                SANDBOXED
+    - BrokerStuck              BROKER_STUCK
+    - BrokerNotStarted         BROKER_NOT_STARTED
+    - BrokerTooOld             BROKER_TOO_OLD
+    - Loading                  BROKER_LOADING
+    - ReadOnly                 BROKER_READONLY
+    - OutOfMemory              BROKER_OUT_OF_MEMORY
+    - MaxClients               BROKER_MAX_CLIENTS
+    - NotAllowed               BROKER_NOT_ALLOWED
+    - CannotWrite              CANNOT_WRITE
+  - Interrupted                INTERRUPTED            130
+
+An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
+with that ``word``, its other words the ``fields`` in order (see :func:`refusal`).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+
+class ChatError(Exception):
+    """Base of all that redischat raises on purpose. ``facts`` holds its fields; ``code`` is stable, the text is not."""
+
+    code: ClassVar[str] = "ERROR"
+    exit: ClassVar[int] = 1
+    word: ClassVar[str] = ""
+    fields: ClassVar[tuple[str, ...]] = ()
+    text: ClassVar[str] = "{message}"
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts = facts
+        super().__init__(self.code)
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self) -> str:
+        """The message without its code: what happened, and what to do now."""
+        return self.text.format_map(_Facts(self.facts))
+
+    def record(self) -> dict[str, Any]:
+        """The error as one JSON record: ``error`` (the code), ``message`` and the fields."""
+        return {"error": self.code, "message": self.sentence(), **self.facts}
+
+
+class _Facts(dict):  # type: ignore[type-arg]
+    """Lets a message be written even where a field is not known."""
+
+    def __missing__(self, key: str) -> str:
+        return "?"
+
+
+class Usage(ChatError):
+    """The command line is not one that this verb takes."""
+
+    code, exit = "USAGE", 64
+
+
+class Refused(ChatError):
+    """Asked and answered: no. Nothing was changed."""
+
+    code = "REFUSED"
+
+
+class BadName(Refused):
+    """A name breaks the one rule for names."""
+
+    code = "BAD_NAME"
+    text = "{name!r} is no {kind} name: 1-64 of letters, digits, '.', '_' and '-', the first a letter or digit, no dot at the end; all, none, everyone, tool and redischat are kept."
+
+
+class BadText(Refused):
+    """A text is empty, not UTF-8, or of a kind that its field cannot hold."""
+
+    code = "BAD_TEXT"
+
+
+class TooLarge(Refused):
+    """A text is longer than its field may be."""
+
+    code = "TOO_LARGE"
+    text = "the {what} is {size} {unit} long, the limit is {limit}: nothing was stored. {remedy}"
+
+
+class NotConfirmed(Refused):
+    """A change that others will feel was asked for without --yes."""
+
+    code = "NOT_CONFIRMED"
+
+
+class NoIdentity(Refused):
+    """The verb needs to know who is calling, and nothing says so."""
+
+    code = "NO_IDENTITY"
+    text = "who are you? Say --as NAME, export REDISCHAT_AGENT=NAME, or run once: redischat identify NAME"
+
+
+class TwoIdentities(Refused):
+    """More than one agent lives in this project and the caller has no session id."""
+
+    code = "TWO_IDENTITIES"
+    text = "{names} are both agents of this project and this shell has no session id: say --as {first}, or export REDISCHAT_AGENT={first}"
+
+
+class SpeakAsYourself(Refused):
+    """A caller with an identity asked to act as somebody else."""
+
+    code = "SPEAK_AS_YOURSELF"
+    text = "you are {agent} here and cannot act as {wanted}: leave out --as. To become {wanted} in this session: redischat identify {wanted}"
+
+
+class NotYou(Refused):
+    """The name is bound to another session, whose token the caller does not have."""
+
+    code, word = "NOT_YOU", "not_you"
+    fields = ("agent", "session", "host", "since", "seen", "project")
+    text = (
+        "{agent} belongs to another session ({session} on {host}, since {since}, last seen {seen}): nothing was done under that name. "
+        "If that session is over: redischat identify {agent} --take-over"
+    )
+
+
+class NameHeld(Refused):
+    """identify: the name is held, and its holder is not over."""
+
+    code, word = "NAME_HELD", "held"
+    fields = ("agent", "session", "host", "since", "seen", "project", "now")
+    text = (
+        "{agent} is held by another session ({session} on {host}, since {since}, last seen {seen}). "
+        "Not seen for 2 minutes: redischat identify {agent} --take-over. A person may take a live name: redischat identify {agent} --take-over --force --reason WHY"
+    )
+
+
+class NoChannel(Refused):
+    """There is no channel of that name in this workspace."""
+
+    code, word, fields = "NO_CHANNEL", "no_channel", ("channel",)
+
+    def sentence(self) -> str:
+        near = self.facts.get("nearest")
+        hint = f" Did you mean #{near}?" if near else ""
+        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels. Open it: redischat open {channel}".format_map(
+            _Facts(self.facts, hint=hint)
+        )
+
+
+class ChannelClosed(Refused):
+    """The channel is closed; what was said can still be read."""
+
+    code, word, fields = "CHANNEL_CLOSED", "closed", ("channel", "reason")
+
+    def sentence(self) -> str:
+        cap = " --max-messages N" if "cap of" in str(self.facts.get("reason")) else ""
+        return "#{channel} is closed: {reason}. Bring it back: redischat reopen {channel}{cap}. Read it: redischat read {channel} --all".format_map(
+            _Facts(self.facts, cap=cap)
+        )
+
+
+class ChannelDamaged(Refused):
+    """Something wrote to the channel's stream past redischat; numbering cannot go on."""
+
+    code, word, fields = "CHANNEL_DAMAGED", "damaged", ("channel",)
+    text = "#{channel} holds an entry that redischat did not write, so no message can follow. Repair it: redischat recover-pending {channel}"
+
+
+class NotMember(Refused):
+    """The caller is not in the channel."""
+
+    code, word, fields = "NOT_MEMBER", "not_member", ("channel", "agent")
+    text = "{agent} is not in #{channel}. Come in: redischat join {channel} --as {agent}"
+
+
+class UnknownRecipient(Refused):
+    """Somebody was addressed who is not in the channel."""
+
+    code, word, fields = "UNKNOWN_RECIPIENT", "stranger", ("channel", "agent")
+
+    def sentence(self) -> str:
+        near, names = self.facts.get("nearest"), self.facts.get("members")
+        hint = (f" Did you mean {near}?" if near else "") + (f" Members: {', '.join(names)}." if names else "")
+        return "{agent} is not in #{channel}: nothing was sent.{hint} If {agent} belongs to another broker or workspace, compare: redischat whoami".format_map(
+            _Facts(self.facts, hint=hint)
+        )
+
+
+class RecipientLeft(Refused):
+    """Somebody was addressed who has left the channel."""
+
+    code, word, fields = "RECIPIENT_LEFT", "departed", ("channel", "agent")
+
+    def sentence(self) -> str:
+        names = self.facts.get("members")
+        hint = f" Still there: {', '.join(names)}." if names else ""
+        return "{agent} has left #{channel}: nothing was sent.{hint} Whoever is there: redischat roster {channel}".format_map(_Facts(self.facts, hint=hint))
+
+
+class NoSuchSeq(Refused):
+    """A message number was named that the channel has not reached."""
+
+    code, word, fields = "NO_SUCH_SEQ", "no_seq", ("channel", "seq", "head")
+    text = "#{channel} has no message {seq}: it ends at {head}. See the newest: redischat peek {channel}"
+
+
+class CapUsed(Refused):
+    """The cap asked for is not above what was said already."""
+
+    code, word, fields = "CAP_USED", "cap_used", ("channel", "cap", "used")
+    text = "#{channel} holds {used} messages, so a cap of {cap} would close it at once: redischat reopen {channel} --max-messages N, N above {used} (0 = none)"
+
+
+class KeyReused(Refused):
+    """An idempotency key came again with another text."""
+
+    code, word, fields = "KEY_REUSED", "other", ("seq",)
+    text = "this idempotency key was used for message {seq}, which has another text: nothing was stored. Use a new key for a new message."
+
+
+class BadFolder(Refused):
+    """A folder cannot be exported to or imported from."""
+
+    code = "BAD_FOLDER"
+
+
+class OtherFormat(Refused):
+    """The workspace was written by a redischat of another format."""
+
+    code, word, fields = "OTHER_FORMAT", "format", ("found",)
+    text = "this workspace is of format {found}, this redischat writes format {ours}: nothing was changed. Use the version that made it, or another --workspace"
+
+
+class BrokerRefused(Refused):
+    """The broker answered with an error that redischat has no word for."""
+
+    code = "BROKER_REFUSED"
+    text = "the broker at {url} answered: {answer}"
+
+
+class TimedOut(ChatError):
+    """What was waited for did not come in time. Nothing was consumed."""
+
+    code, exit = "TIMED_OUT", 4
+    text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see all: redischat channels"
+
+
+class CouldNotLook(ChatError):
+    """The broker could not be asked, so nothing is known: not an empty answer."""
+
+    code, exit = "COULD_NOT_LOOK", 5
+
+
+class Unreachable(CouldNotLook):
+    """No answer from the broker."""
+
+    code = "BROKER_UNREACHABLE"
+    text = "no broker at {url} ({why}). Is it the right one? redischat whoami shows where the address comes from"
+
+
+class Sandboxed(CouldNotLook):
+    """The harness forbids this process to open sockets."""
+
+    code = "SANDBOXED"
+    text = (
+        "this shell runs in a sandbox that refuses sockets ({why}), so no broker can be reached or started from it. Ways that work: the redischat MCP tools "
+        "and hooks, which run outside the sandbox; or, for Codex, sandbox_workspace_write.network_access=true in its config"
+    )
+
+
+class BrokerStuck(CouldNotLook):
+    """A server holds the data directory but does not answer."""
+
+    code = "BROKER_STUCK"
+    text = "the embedded broker (pid {pid} on {host}) holds {directory} but does not answer. If it is stopped: kill -CONT {pid}. To end it: redischat server stop --force"
+
+
+class BrokerNotStarted(CouldNotLook):
+    """The embedded broker cannot be started here."""
+
+    code = "BROKER_NOT_STARTED"
+    text = "cannot start the embedded broker: {why}. {remedy}"
+
+
+class BrokerTooOld(CouldNotLook):
+    """The server lacks what redischat is built on."""
+
+    code = "BROKER_TOO_OLD"
+    text = "the server at {url} is {version}; redischat needs Redis 7.0 or Valkey 7.2 and newer. Point REDISCHAT_URL at such a one, or unset it to use the embedded broker"
+
+
+class Loading(CouldNotLook):
+    """The server is still reading its data from disk."""
+
+    code = "BROKER_LOADING"
+    text = "the broker at {url} is still loading its data. Try again in a moment; long waits: redischat server status"
+
+
+class ReadOnly(CouldNotLook):
+    """The server is a replica: writes go to its primary."""
+
+    code = "BROKER_READONLY"
+    text = "the broker at {url} is a read-only replica (READONLY): nothing was written. Point REDISCHAT_URL at the primary"
+
+
+class OutOfMemory(CouldNotLook):
+    """The server is at its memory limit: what adds is refused whole, what settles still works."""
+
+    code = "BROKER_OUT_OF_MEMORY"
+    text = "the broker at {url} is out of memory: nothing was stored. Reading, acking, leaving and closing still work; make room: redischat retain CHANNEL N --yes, or raise maxmemory"
+
+
+class MaxClients(CouldNotLook):
+    """The server takes no more connections."""
+
+    code = "BROKER_MAX_CLIENTS"
+    text = "the broker at {url} has reached its max number of clients. Close sessions that are over, or raise maxclients"
+
+
+class NotAllowed(CouldNotLook):
+    """The server refused the credentials, or the user may not do this."""
+
+    code = "BROKER_NOT_ALLOWED"
+    text = "the broker at {url} does not allow this: {answer}. Check user and password in REDISCHAT_URL"
+
+
+class CannotWrite(CouldNotLook):
+    """The output could not be written; what was not shown stays unread."""
+
+    code = "CANNOT_WRITE"
+    text = "the output could not be written ({why}); what was not shown stays unread"
+
+
+class Interrupted(ChatError):
+    """The user pressed ^C. What was not shown stays unread."""
+
+    code, exit = "INTERRUPTED", 130
+    text = "interrupted; what was not shown stays unread"
+
+
+def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
+    """Every error class below ``base``, in the order of this page."""
+    found = []
+    for cls in base.__subclasses__():
+        found += [cls, *tree(cls)]
+    return found
+
+
+_BY_WORD: dict[str, type[ChatError]] = {cls.word: cls for cls in tree() if cls.word}
+
+
+def refusal(reply: list[Any]) -> ChatError:
+    """The error that a Lua reply's first word stands for, its other words as fields."""
+    cls = _BY_WORD[reply[0]]
+    return cls(**dict(zip(cls.fields, reply[1:], strict=False)))

@@ -1,0 +1,182 @@
+"""Where the broker is, which workspace, who I am, and where each value came from.
+
+Flag, then environment, then the project's ``.redischat/config``, then what this user's state directory remembers. Reads files, opens no connection.
+"""
+
+from __future__ import annotations
+
+import os
+from _sha1 import sha1
+
+from . import names
+from .errors import NoIdentity, SpeakAsYourself, TwoIdentities
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+DEFAULT_WORKSPACE = "default"
+CONFIG = os.path.join(".redischat", "config")
+
+
+class Binding:
+    """This user's proof that a session holds a name: the token, and for which session and project it was drawn."""
+
+    __slots__ = ("agent", "host", "path", "project", "session", "token")
+
+    def __init__(self, path: str, facts: Mapping[str, str]) -> None:
+        self.path = path
+        self.agent, self.token = facts.get("agent", ""), facts.get("token", "")
+        self.session, self.project, self.host = facts.get("session", ""), facts.get("project", ""), facts.get("host", "")
+
+
+class Settings:
+    """One caller's place: ``url workspace agent token session project state_dir embedded``; ``sources`` says where each came from."""
+
+    __slots__ = ("agent", "bindings", "embedded", "env", "project", "session", "session_id", "sources", "state_dir", "token", "url", "warnings", "wished", "workspace")
+
+    def __init__(self, flags: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> None:
+        self.env = env
+        self.sources: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self.state_dir = _state_dir(env)
+        self.project = _project(env, cwd, self.sources)
+        config = read_pairs(os.path.join(self.project, CONFIG))
+        self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
+        self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
+        self.workspace = names.name("workspace", self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default"))
+        self.session_id = env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or ""
+        self.session = self.session_id or f"shell@{host()}:{self.project}"
+        self.bindings = _bindings(self.bindings_dir())
+        self.wished = config.get("agent", "")
+        self.agent, self.token = self._who(flags.get("as_"))
+
+    def _pick(self, what: str, flag: str | None, variable: str, config: Mapping[str, str], default: str, why: str) -> str:
+        """The first that is given, with its source; says so when environment and project disagree."""
+        given = [(flag, "--" + what), (self.env.get(variable), variable), (config.get(what), os.path.join(self.project, CONFIG)), (default, why)]
+        value, self.sources[what] = next((text, source) for text, source in given if text)
+        project = config.get(what)
+        if project and not flag and project != value:
+            self.warnings.append(f"{variable} ({redacted(value)}) and this project's {CONFIG} ({redacted(project)}) name different {what}s: using {variable}")
+        return value
+
+    def bindings_dir(self) -> str:
+        """Where this user's tokens for this broker and workspace lie."""
+        return os.path.join(self.state_dir, "bindings", sha1(self.url.encode("utf-8", "surrogateescape")).hexdigest()[:10], self.workspace.lower())
+
+    def _who(self, flag: str | None) -> tuple[str, str]:
+        """Flag, environment, my session's binding, the only binding of this project, the project's wished-for name; "" if none."""
+        wanted, mine = names.agent(flag) if flag else "", self._mine()
+        from_env = self.env.get("REDISCHAT_AGENT", "")
+        if from_env:
+            agent, source = names.agent(from_env), "REDISCHAT_AGENT"
+        elif len(mine) == 1:
+            agent, source = mine[0].agent, "this session's identity" if self.session_id else "the only agent of this project"
+        elif not mine and self.wished:
+            agent, source = names.agent(self.wished), os.path.join(self.project, CONFIG)
+        elif not mine and self.session_id:
+            agent, source = self.own_name(), "this session's default"
+        else:
+            agent, source = "", "nobody yet"
+        if wanted:
+            may = not agent or source == "this session's default" or any(names.same(one.agent) == names.same(wanted) for one in mine)
+            if names.same(wanted) != names.same(agent) and not may:
+                raise SpeakAsYourself(agent=agent, wanted=wanted)
+            agent, source = wanted, "--as"
+        self.sources["agent"] = source
+        token = next((one.token for one in mine if names.same(one.agent) == names.same(agent)), "")
+        return agent, token or self.env.get("REDISCHAT_TOKEN", "")
+
+    def _mine(self) -> list[Binding]:
+        """The names that this caller may speak under by what its user holds: its session's, or for a shell without a session id its project's."""
+        own = [one for one in self.bindings if one.session == self.session]
+        if self.session_id:
+            return own
+        return [one for one in self.bindings if one.project == self.project]
+
+    def own_name(self) -> str:
+        """A name that is unique to this session: the project's, and 8 characters of the session's id."""
+        letters = [c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in os.path.basename(self.project)]
+        return "".join(letters).strip("._-")[:40] + "-" + "".join(c for c in self.session_id if c.isalnum())[:8] if letters else "agent-" + self.session_id[:8]
+
+    def me(self) -> str:
+        """The agent, or a refusal that says how to become one."""
+        if self.agent:
+            return self.agent
+        mine = self._mine()
+        if len(mine) > 1:
+            held = sorted(one.agent for one in mine)
+            raise TwoIdentities(names=" and ".join(held), first=held[0])
+        raise NoIdentity()
+
+
+def here(flags: Mapping[str, Any]) -> Settings:
+    """The settings of this process."""
+    return Settings(flags, os.environ, os.getcwd())
+
+
+def host() -> str:
+    """This machine's name."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "here")
+
+
+def redacted(url: str) -> str:
+    """``url`` without its password, whatever it looks like: passwords appear in no output."""
+    scheme, mark, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    if not mark or not at:
+        return url if not at else "***@" + place
+    user = login.partition(":")[0]
+    return f"{scheme}://{user}:***@{place}" if ":" in login else f"{scheme}://{user}@{place}"
+
+
+def read_pairs(path: str) -> dict[str, str]:
+    """``key=value`` lines of a file; nothing when it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return dict(row.rstrip("\n").split("=", 1) for row in file if "=" in row)
+    except (OSError, ValueError):
+        return {}
+
+
+def write_pairs(path: str, facts: Mapping[str, str]) -> None:
+    """``facts`` as ``key=value`` lines, private to this user, whole or not at all."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    draft = f"{path}.{os.getpid()}.tmp"
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.writelines(f"{key}={value}\n" for key, value in facts.items())
+    os.replace(draft, path)
+
+
+def _state_dir(env: Mapping[str, str]) -> str:
+    given = env.get("REDISCHAT_STATE")
+    base = env.get("XDG_STATE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.abspath(given or os.path.join(base, "redischat"))
+
+
+def _project(env: Mapping[str, str], cwd: str, sources: dict[str, str]) -> str:
+    given = env.get("CLAUDE_PROJECT_DIR")
+    if given:
+        sources["project"] = "CLAUDE_PROJECT_DIR"
+        return os.path.realpath(given)
+    at = cwd
+    while True:
+        for mark in (".redischat", ".git"):
+            if os.path.exists(os.path.join(at, mark)):
+                sources["project"] = "nearest " + mark
+                return at
+        up = os.path.dirname(at)
+        if up == at:
+            sources["project"] = "current directory"
+            return cwd
+        at = up
+
+
+def _bindings(directory: str) -> list[Binding]:
+    try:
+        found = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    paths = [os.path.join(directory, one) for one in found if not one.endswith(".tmp")]
+    return [Binding(path, facts) for path in paths if (facts := read_pairs(path)).get("token")]

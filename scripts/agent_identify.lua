@@ -1,0 +1,35 @@
+-- Bind a name to a session. A name belongs to one session at a time; each binding draws a new token and the old one is refused from then on.
+-- want: take (mine, free, or my project's ended session) | over (a quiet or gone holder too) | force (a live one too: a person's way).
+-- Each change of hands leaves a notice in the agent's channels and rings the old holder.
+-- Replies: {"ok", how, display, old_session, seen_ms, now_ms}: how = new | mine | succeeded | taken_over. {"again", reply}
+-- {"held", display, session, host, since, seen, project, now_ms}
+-- with: idem, head, notice
+local agents, sessions, heads, idem, bell = unpack(KEYS)
+-- then KEYS: stream and live bell of each of its channels
+local name, display, session, host, project, token, want, keep, reason = unpack(ARGV)
+-- then ARGV: channels
+local LIVE_MS, GONE_MS = 120000, 86400000
+
+local past = again(idem)
+if past then return past end
+local record, how, old, seen = redis.call("HGET", agents, name), "new", "-", 0
+if record then
+    local written, held, holder, there, since, last, state, of = string.match(record, "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
+    display, old, seen = written, holder, tonumber(last)
+    local gone = state == "ended" or NOW_MS - seen > GONE_MS
+    if held == "-" then how = "new"
+    elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
+    elseif gone and of == project then how = "succeeded"
+    elseif want == "force" or (want == "over" and (gone or NOW_MS - seen > LIVE_MS)) then how = "taken_over"
+    else return {"held", written, holder, there, since, last, of, NOW_MS} end
+end
+redis.call("HSET", agents, name, table.concat({display, token, session, host, NOW_MS, NOW_MS, "live", project}, " "))
+redis.call("HSET", sessions, session, name)
+if how == "taken_over" then
+    for i = 10, #ARGV do
+        local text = display .. " changed hands: another session speaks under this name from now on." .. (reason ~= "" and " Reason: " .. reason or "")
+        if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 14], heads, KEYS[2 * i - 13], ARGV[i], display, "taken_over", text) end
+    end
+    redis.call("SPUBLISH", bell, "taken_over")
+end
+return remember(idem, keep, {"ok", how, display, old, seen, NOW_MS})

@@ -1,0 +1,65 @@
+-- Say something in a channel: checked, numbered, stored and rung in one step, at a cost that does not depend on the number of members.
+-- Replies: {"ok", seq, ts_ms, rung, talk, cap, count, "open"|"closed", name, display, wakes, hint, audience}: rung = who heard a bell of their own
+-- (a,b), or how many connections heard the room's; hint = 1 once per room and agent, when narrowing would have spared somebody.
+-- {"again", reply} {"other", seq} (this key, another text) {"not_you", ...} {"no_channel", channel} {"closed", name, reason} {"not_member", name, me}
+-- {"stranger", name, agent} {"departed", name, agent} {"no_seq", name, seq, head} {"damaged", name}
+-- with: idem, speak, head, mark, append, notice, audience, ring
+local stream, meta, members, heads, agents, marks, owed, everyone, hinted, idem, room, live = unpack(KEYS)
+-- then KEYS: bell and debts of each one named
+local channel, me, token, keep, body, ask, reply_to, thread, title, status = unpack(ARGV)
+-- then ARGV: named
+local WHOLE = 4000 -- bytes; hooks only point at what is longer. Written once, here: were it the reader's choice, two readers would disagree and lose it
+local CROWD = 3 -- members; in a room of two, waking the other one is the point
+
+local past = again(idem)
+if past then
+    local seq = string.match(past[2], "^ok\31(%d+)") or "0"
+    local entry = redis.call("XRANGE", stream, "0-" .. seq, "0-" .. seq)[1]
+    if entry and entry[2][12] ~= body then return {"other", seq} end
+    return past
+end
+local display, refusal = speak(agents, me, token)
+if refusal then return refusal end
+local facts = redis.call("HMGET", meta, "state", "mode", "cap", "talk", "count", "reason")
+local head, epoch, name = head_of(heads, channel)
+if not facts[1] or not head then return {"no_channel", channel} end
+local mark = redis.call("HGET", marks, channel)
+mark = mark and mark_of(mark)
+if not mark or mark.epoch ~= epoch then return {"not_member", name, display} end
+if facts[1] ~= "open" then return {"closed", name, facts[6]} end
+if reply_to ~= "" and tonumber(reply_to) > head then return {"no_seq", name, reply_to, head} end
+
+local mode, cap, talk, count, named = facts[2], tonumber(facts[3]), tonumber(facts[4]) + 1, tonumber(facts[5]), {unpack(ARGV, 11)}
+local audience, shown = audience_of(members, name, mode, ask, named)
+if not audience then return shown end
+local wakes = table.concat(shown, ",")
+local fields = {"f", display, "k", "m", "w", audience, "t", NOW_US, "x", #body > WHOLE and "1" or "0", "b", body}
+for _, pair in ipairs({{"to", #named > 0 and wakes or ask}, {"r", reply_to}, {"th", thread}, {"h", title}, {"s", status}}) do
+    if pair[2] ~= "" then table.insert(fields, pair[1]) table.insert(fields, pair[2]) end
+end
+local seq, failure = append(stream, name, fields)
+if failure then return failure end
+redis.call("HSET", meta, "talk", talk)
+set_head(heads, channel, seq, epoch, name)
+if mark.heard == head then mark.heard = seq end -- I stood at the end: my own words are no news to me
+if mark.read == head then mark.read = seq end
+mark.spoke = seq
+redis.call("HSET", marks, channel, mark_text(mark))
+redis.call("HDEL", owed, channel)
+
+local rung, hint, state = 0, 0, "open"
+if #named > 0 then rung = ring_named(13, channel, me, seq, named, shown)
+elseif audience == "*" then rung = ring_everyone(room, everyone, channel, me, seq) end
+redis.call("SPUBLISH", live, "message " .. seq)
+if ask == "" and audience == "*" and count >= CROWD and redis.call("HGET", hinted, channel .. " " .. me) ~= epoch then
+    redis.call("HSET", hinted, channel .. " " .. me, epoch)
+    hint = 1
+end
+if cap > 0 and talk >= cap then -- the message that reaches the cap is the last one in
+    local reason = "it reached its cap of " .. cap .. " messages"
+    state = "closed"
+    redis.call("HSET", meta, "state", state, "how", "cap", "reason", reason, "closed_at", NOW_MS)
+    notice(stream, heads, live, channel, display, state, "closed: " .. reason)
+    redis.call("SPUBLISH", room, state)
+end
+return remember(idem, keep, {"ok", seq, NOW_MS, rung, talk, cap, count, state, name, display, wakes, hint, audience})
