@@ -34,6 +34,7 @@
     - Loading                  BROKER_LOADING
     - ReadOnly                 BROKER_READONLY
     - OutOfMemory              BROKER_OUT_OF_MEMORY
+    - CannotPersist            BROKER_CANNOT_PERSIST
     - MaxClients               BROKER_MAX_CLIENTS
     - NotAllowed               BROKER_NOT_ALLOWED
     - CannotWrite              CANNOT_WRITE
@@ -156,7 +157,7 @@ class NameHeld(Refused):
     """identify: the name is held, and its holder is not over."""
 
     code, word = "NAME_HELD", "held"
-    fields = ("agent", "session", "host", "since", "seen", "project", "now")
+    fields = ("agent", "session", "host", "since", "seen", "project")
     text = (
         "{agent} is held by another session ({session} on {host}, since {since}, last seen {seen}). "
         "Not seen for 2 minutes: redischat identify {agent} --take-over. A person may take a live name: redischat identify {agent} --take-over --force --reason WHY"
@@ -339,6 +340,13 @@ class OutOfMemory(CouldNotLook):
     text = "the broker at {url} is out of memory: nothing was stored. Reading, acking, leaving and closing still work; make room: redischat retain CHANNEL N --yes, or raise maxmemory"
 
 
+class CannotPersist(CouldNotLook):
+    """The server cannot write its data to disk and takes no more."""
+
+    code = "BROKER_CANNOT_PERSIST"
+    text = "the broker at {url} cannot write to its disk: nothing was stored ({answer}). Make room there; see redischat server logs"
+
+
 class MaxClients(CouldNotLook):
     """The server takes no more connections."""
 
@@ -373,6 +381,24 @@ def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
     for cls in base.__subclasses__():
         found += [cls, *tree(cls)]
     return found
+
+
+_BY_ANSWER: dict[str, type[ChatError]] = {
+    "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
+    "NOPERM": NotAllowed, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
+}  # fmt: skip
+_OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'")  # what 6.x says to XADD 0-* and SPUBLISH
+PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
+
+
+def of_server(answer: str, url: str) -> ChatError:
+    """The error that a server's own words stand for (prefixes: servers append where in a script it happened); ``url`` redacted."""
+    for prefix, cls in _BY_ANSWER.items():
+        if answer.startswith(prefix):
+            return cls(url=url, answer=answer.partition(" script: ")[0])
+    if any(sign in answer for sign in _OLD):
+        return BrokerTooOld(url=url, version="older")
+    return BrokerRefused(url=url, answer=answer.partition(" script: ")[0])
 
 
 _BY_WORD: dict[str, type[ChatError]] = {cls.word: cls for cls in tree() if cls.word}

@@ -39,7 +39,7 @@ def agent(text: str) -> str:
 
 def listed(text: str) -> tuple[str, ...]:
     """The agents of ``a, b``, each once, as written."""
-    seen = {}
+    seen: dict[str, str] = {}
     for part in text.split(","):
         seen.setdefault(part.strip().lower(), agent(part.strip()))
     return tuple(seen.values())

@@ -6,7 +6,7 @@ Flag, then environment, then the project's ``.redischat/config``, then what this
 from __future__ import annotations
 
 import os
-from _sha1 import sha1
+from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
 from . import names
 from .errors import NoIdentity, SpeakAsYourself, TwoIdentities
@@ -34,7 +34,22 @@ class Binding:
 class Settings:
     """One caller's place: ``url workspace agent token session project state_dir embedded``; ``sources`` says where each came from."""
 
-    __slots__ = ("agent", "bindings", "embedded", "env", "project", "session", "session_id", "sources", "state_dir", "token", "url", "warnings", "wished", "workspace")
+    __slots__ = (
+        "agent",
+        "bindings",
+        "embedded",
+        "env",
+        "project",
+        "session",
+        "session_id",
+        "sources",
+        "state_dir",
+        "token",
+        "url",
+        "warnings",
+        "wished",
+        "workspace",
+    )
 
     def __init__(self, flags: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> None:
         self.env = env
@@ -108,7 +123,7 @@ class Settings:
         if len(mine) > 1:
             held = sorted(one.agent for one in mine)
             raise TwoIdentities(names=" and ".join(held), first=held[0])
-        raise NoIdentity()
+        raise NoIdentity
 
 
 def here(flags: Mapping[str, Any]) -> Settings:

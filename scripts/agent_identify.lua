@@ -1,8 +1,8 @@
 -- Bind a name to a session. A name belongs to one session at a time; each binding draws a new token and the old one is refused from then on.
 -- want: take (mine, free, or my project's ended session) | over (a quiet or gone holder too) | force (a live one too: a person's way).
 -- Each change of hands leaves a notice in the agent's channels and rings the old holder.
--- Replies: {"ok", how, display, old_session, seen_ms, now_ms}: how = new | mine | succeeded | taken_over. {"again", reply}
--- {"held", display, session, host, since, seen, project, now_ms}
+-- Replies: {"ok", how, display, old_session, seen_ms}: how = new | mine | succeeded | taken_over. {"again", reply}
+-- {"held", display, session, host, since, seen, project}
 -- with: idem, head, notice
 local agents, sessions, heads, idem, bell = unpack(KEYS)
 -- then KEYS: stream and live bell of each of its channels
@@ -21,7 +21,7 @@ if record then
     elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
     elseif gone and of == project then how = "succeeded"
     elseif want == "force" or (want == "over" and (gone or NOW_MS - seen > LIVE_MS)) then how = "taken_over"
-    else return {"held", written, holder, there, since, last, of, NOW_MS} end
+    else return {"held", written, holder, there, since, last, of} end
 end
 redis.call("HSET", agents, name, table.concat({display, token, session, host, NOW_MS, NOW_MS, "live", project}, " "))
 redis.call("HSET", sessions, session, name)
@@ -32,4 +32,4 @@ if how == "taken_over" then
     end
     redis.call("SPUBLISH", bell, "taken_over")
 end
-return remember(idem, keep, {"ok", how, display, old, seen, NOW_MS})
+return remember(idem, keep, {"ok", how, display, old, seen})

@@ -5,13 +5,13 @@
 -- with: speak, head, mark
 local heads, marks, agents, scratch = unpack(KEYS)
 local me, token, lease = unpack(ARGV)
--- then ARGV: channel, epoch ("" = whichever it is), which marks (both|heard), to, repeated
+-- then ARGV: channel, epoch ("" = whichever it is), which marks (both|heard), to, maybe (a broken pipe may have shown up to there), repeated
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 local _, refusal = speak(agents, me, token)
 if refusal then return refusal end
 local rows = {}
-for i = 4, #ARGV, 4 do
+for i = 4, #ARGV, 5 do
     local channel, of, which, to = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
     local head, epoch, name = head_of(heads, channel)
     local record = redis.call("HGET", marks, channel)
@@ -22,6 +22,7 @@ for i = 4, #ARGV, 4 do
     else
         local heard, read = mark.heard, mark.read
         if mark.lease == lease then mark.lease, mark.hi, mark.ends = "-", 0, 0 end
+        mark.maybe = math.max(mark.maybe, tonumber(ARGV[i + 4]))
         mark.heard = math.max(heard, to)
         if which == "both" then mark.read = math.max(read, to) end
         redis.call("HSET", marks, channel, mark_text(mark))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from time import gmtime
 
-from ..errors import refusal
+from ..errors import ChatError, OtherFormat, refusal
+from ..keys import FORMAT, IDEM_NAMED_SECONDS, IDEM_SECONDS
 from ..lua import Script, script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+    from ..keys import Keys
 
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 
@@ -50,7 +53,9 @@ class Show:
         self.messages, self.notes = messages, notes
 
 
-def run(name: str, keys: dict[str, str], args: dict[str, Any], read: Callable[[list[Any]], Any], more_keys: Iterable[str] = (), more_args: Iterable[Any] = ()) -> Call:
+def run(
+    name: str, keys: dict[str, str], args: dict[str, Any], read: Callable[[list[Any]], Any], more_keys: Iterable[str] = (), more_args: Iterable[Any] = ()
+) -> Call:
     """A Call of ``scripts/<name>.lua``; ``read`` gets the words behind "ok", any other reply is raised as the error that it stands for."""
     lua = script(name)
     if (*keys,) != lua.keys or (*args,) != lua.args:
@@ -71,8 +76,18 @@ def settled(reply: list[Any]) -> list[Any]:
     if reply[0] == "again":
         reply = reply[1].split(STORED)
     if reply[0] != "ok":
-        raise refusal(reply)
+        raise _readable(refusal(reply))
     return reply[1:]
+
+
+def _readable(error: ChatError) -> ChatError:
+    """A refusal with its words as people and programs read them."""
+    for field, read in _FIELDS.items():
+        if field in error.facts:
+            error.facts[field] = read(error.facts[field])
+    if isinstance(error, OtherFormat):
+        error.facts["ours"] = FORMAT
+    return error
 
 
 def pairs(flat: Any) -> dict[str, Any]:
@@ -92,3 +107,40 @@ def iso(ms: int | str) -> str | None:
         return None
     at = gmtime(ms // 1000)
     return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{ms % 1000:03}Z"
+
+
+def packed(text: str) -> str:
+    """``text`` as one word of an agent's record (paths may hold spaces)."""
+    return "".join(_PACKED.get(c, c) for c in text) or "-"
+
+
+def unpacked(word: str) -> str:
+    """What :func:`packed` was given."""
+    for char, code in reversed(_PACKED.items()):
+        word = word.replace(code, char)
+    return "" if word == "-" else word
+
+
+_PACKED = {"%": "%25", " ": "%20", "\n": "%0A", "\r": "%0D", "\t": "%09"}
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "since": iso, "seen": iso, "session": unpacked, "host": unpacked, "project": unpacked, "seq": int, "head": int, "cap": int, "used": int,
+}  # fmt: skip
+
+
+class Caller:
+    """Who asks: the workspace's keys, the agent's name as given (``agent``) and as compared (``me``), and the token that proves it."""
+
+    __slots__ = ("agent", "keys", "me", "token")
+
+    def __init__(self, keys: Keys, agent: str = "", token: str = "") -> None:
+        self.keys, self.agent, self.me, self.token = keys, agent, agent.lower(), token
+
+
+class Once:
+    """A mutation's idempotency key: made here and kept 10 minutes, or the caller's own and kept 24 hours."""
+
+    __slots__ = ("key", "seconds")
+
+    def __init__(self, key: str | None = None) -> None:
+        self.key = key or fresh()
+        self.seconds = IDEM_NAMED_SECONDS if key else IDEM_SECONDS

@@ -1,0 +1,199 @@
+"""Channels: opening, joining, leaving, closing, and what each one is."""
+
+from __future__ import annotations
+
+from ..keys import FORMAT
+from .call import Call, Caller, Once, fresh, iso, pairs, plain, run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..keys import Keys
+
+SCAN_MEMBERS = 25  # of a large channel only so many are looked at for a receipt; a small one is answered whole
+
+
+def _keys(keys: Keys, channel: str, *parts: str) -> dict[str, str]:
+    """The keys that a script asks for by these names, for one channel."""
+    of_channel = ("meta", "members", "audits", "events")
+    doors = {"room": keys.room, "live": keys.live}
+    found = {}
+    for part in parts:
+        if part in of_channel:
+            found[part] = keys.channel(channel, part)
+        elif part == "stream":
+            found[part] = keys.channel(channel, "messages")
+        else:
+            found[part] = doors[part](channel) if part in doors else getattr(keys, part)
+    return found
+
+
+def open(
+    who: Caller,
+    name: str,
+    *,
+    topic: str = "",
+    briefing: str = "",
+    mode: str = "",
+    cap: int | None = None,
+    since: int | None = None,
+    members: Sequence[str] = (),
+    once: Once,
+) -> Call:
+    """Create or join a channel (channel_open.lua). Gives ``channel new joined head ignored``."""
+    keys, channel = who.keys, name.lower()
+
+    def opened(words: list[Any]) -> dict[str, Any]:
+        new, written, joined, head, ignored = words
+        return {"channel": written, "new": str(new) == "1", "joined": joined, "last_seq": int(head), "ignored": ignored.split(",") if ignored else []}
+
+    return run(
+        "channel_open",
+        {
+            "world": keys.meta, **_keys(keys, channel, "meta", "members", "heads", "agents", "broadcasts"),
+            "idem": keys.idem("open", once.key), "marks": keys.marks(who.me), "bell": keys.bell(who.me),
+        },
+        {
+            "format": FORMAT, "channel": channel, "name": name, "me": who.me, "display": who.agent, "token": who.token, "keep": once.seconds, "epoch": fresh(4),
+            "topic": topic, "briefing": briefing, "mode": mode, "cap": "" if cap is None else cap, "since": "" if since is None else since,
+        },
+        opened, [key for one in members for key in (keys.marks(one.lower()), keys.bell(one.lower()))], members,
+    )  # fmt: skip
+
+
+def leave(who: Caller, channel: str, *, once: Once) -> Call:
+    """Leave (channel_leave.lua). Gives ``channel left closed members``; ``left`` is False for one who had left before."""
+    keys = who.keys
+    return run(
+        "channel_leave",
+        {
+            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "marks": keys.marks(who.me), "owed": keys.owed(who.me),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", once.key), **_keys(keys, channel, "room", "live"),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
+        lambda words: {"channel": words[1], "left": words[0] == "left", "closed": str(words[2]) == "1", "members": int(words[3])},
+    )  # fmt: skip
+
+
+def close(who: Caller, channel: str, reason: str, *, once: Once) -> Call:
+    """Close (channel_close.lua). Gives ``channel closed reason``; ``closed`` is False, with the reason it had, for one that was closed already."""
+    keys = who.keys
+    return run(
+        "channel_close",
+        {
+            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me), "idem": keys.idem("close", once.key),
+            **_keys(keys, channel, "room", "live"),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "reason": reason},
+        lambda words: {"channel": words[1], "closed": words[0] == "closed", "reason": words[2] or reason},
+    )  # fmt: skip
+
+
+def reopen(who: Caller, channel: str, *, cap: int | None = None, once: Once) -> Call:
+    """Reopen, or raise the cap of an open one (channel_reopen.lua). Gives ``channel how max_messages messages members``."""
+    keys = who.keys
+    return run(
+        "channel_reopen",
+        {**_keys(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", once.key), "live": keys.live(channel)},
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": "" if cap is None else cap},
+        lambda words: {"channel": words[1], "how": words[0], "max_messages": int(words[2]), "messages": int(words[3]), "members": int(words[4])},
+    )
+
+
+def mode(who: Caller, channel: str, to: str, text: str, *, once: Once) -> Call:
+    """Change the mode, with the notice's ``text`` (channel_mode.lua). Gives ``channel changed mode members``."""
+    keys = who.keys
+    return run(
+        "channel_mode",
+        {**_keys(keys, channel, "stream", "meta", "members", "heads", "agents", "broadcasts"), "idem": keys.idem("mode", once.key), "live": keys.live(channel)},
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "mode": to, "text": text},
+        lambda words: {"channel": words[1], "changed": words[0] == "changed", "mode": words[2], "members": int(words[3])},
+    )
+
+
+def briefing(who: Caller, channel: str, rules: str, text: str, *, once: Once) -> Call:
+    """Set the house rules, with the notice's ``text`` (channel_briefing.lua). Gives ``channel briefing briefing_by briefing_at``."""
+    keys = who.keys
+    return run(
+        "channel_briefing",
+        {**_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "idem": keys.idem("briefing", once.key), "live": keys.live(channel)},
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "briefing": rules, "text": text},
+        lambda words: {"channel": words[0], "briefing": rules, "briefing_by": words[1], "briefing_at": iso(words[2])},
+    )
+
+
+def delete(who: Caller, channel: str, members: Sequence[str], *, once: Once) -> Call:
+    """Destroy a channel and its messages (channel_delete.lua); ``members`` as read just before. Gives ``channel messages``."""
+    keys = who.keys
+    return run(
+        "channel_delete",
+        {
+            **_keys(keys, channel, "stream", "audits", "events", "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted"),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("delete", once.key), **_keys(keys, channel, "room", "live"),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
+        lambda words: {"channel": words[0], "messages": int(words[1])},
+        [key for one in members for key in (keys.marks(one), keys.owed(one), keys.bell(one))],
+    )  # fmt: skip
+
+
+def retain(who: Caller, channel: str, most: int) -> Call:
+    """One step of forgetting all but the newest ``most`` (channel_retain.lua). Gives ``channel removed messages``."""
+    keys = who.keys
+    return run(
+        "channel_retain",
+        {**_keys(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me)},
+        {"channel": channel, "me": who.me, "token": who.token, "most": most},
+        lambda words: {"channel": words[0], "removed": int(words[1]), "messages": int(words[2])},
+    )
+
+
+def facts(keys: Keys, channel: str) -> Call:
+    """What a channel is, as its hash says; {} when there is none."""
+    return plain("HGETALL", keys.channel(channel, "meta"), read=pairs)
+
+
+def members(keys: Keys, channel: str) -> Call:
+    """Agent, as compared -> ``agent here since heard read``, whoever is or was in the channel."""
+    return plain("HGETALL", keys.channel(channel, "members"), read=lambda flat: {name: member(text) for name, text in pairs(flat).items()})
+
+
+def some_members(keys: Keys, channel: str) -> Call:
+    """As :func:`members`; of a large channel only a few, at no cost that grows with it."""
+    return plain(
+        "HSCAN", keys.channel(channel, "members"), 0, "COUNT", SCAN_MEMBERS, read=lambda reply: {name: member(text) for name, text in pairs(reply[1]).items()}
+    )
+
+
+def member(text: str) -> dict[str, Any]:
+    """One member's record (scripts/parts/join.lua)."""
+    display, place, since, *marks = text.split(" ")
+    return {"agent": display, "here": place == "in", "since": iso(since), "left_at": marks}
+
+
+def heads(keys: Keys) -> Call:
+    """Every channel of the workspace, as compared -> (last seq, name as written)."""
+
+    def ends(flat: Any) -> dict[str, tuple[int, str]]:
+        return {channel: (int(text.split(" ")[0]), text.split(" ")[2]) for channel, text in pairs(flat).items()}
+
+    return plain("HGETALL", keys.heads, read=ends)
+
+
+def length(keys: Keys, channel: str) -> Call:
+    """How many messages are kept."""
+    return plain("XLEN", keys.channel(channel, "messages"), read=int)
+
+
+def record(found: dict[str, Any], here: list[str], done: list[str], last_seq: int) -> dict[str, Any]:
+    """One channel as the record that ``channels --json`` gives."""
+    state = found["state"]
+    return {
+        "channel": found["name"], "topic": found["topic"] or None, "members": here, "done": done, "broadcast": found["mode"] == "broadcast",
+        "closed": state == "closed", "closed_reason": found["reason"] or None, "briefing": found["briefing"] or None,
+        "briefing_by": found["briefing_by"] or None, "briefing_at": iso(found["briefing_at"]), "messages": int(found["talk"]),
+        "max_messages": int(found["cap"]), "last_seq": last_seq, "joinable": state == "open",
+        "created_by": found["created_by"] or None, "created_at": iso(found["created_at"]),
+    }  # fmt: skip

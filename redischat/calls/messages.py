@@ -1,0 +1,198 @@
+"""Messages: posting, taking, acking, looking, and what one message is."""
+
+from __future__ import annotations
+
+from .call import Call, Caller, Once, iso, pairs, plain, run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from ..keys import Keys
+
+LEASE_MS = 5_000  # a delivery lease: how long one reader's showing keeps the others of its agent waiting
+TAKE_COUNT = 1_000
+TAKE_BYTES = 1 << 20
+KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
+_PART = "\ufffd"  # what a character becomes that a cut went through
+IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
+
+
+class Draft:
+    """What is to be said: the text, to whom, and what it belongs to. ``audience``: "" (the channel's default), "all", "none", or "named" by ``to``."""
+
+    __slots__ = ("audience", "body", "reply_to", "status", "thread", "title", "to")
+
+    def __init__(
+        self, body: str, *, to: Sequence[str] = (), audience: str = "", reply_to: int | None = None, thread: str = "", title: str = "", status: str = ""
+    ) -> None:
+        self.body, self.to, self.audience = body, tuple(to), "named" if to else audience
+        self.reply_to, self.thread, self.title, self.status = reply_to, thread, title, status
+
+
+def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
+    """Say something (message_post.lua). Gives the broker's part of a receipt; :func:`receipt` makes it readable."""
+    keys = who.keys
+    named = [name.lower() for name in draft.to]
+
+    def read(words: list[Any]) -> dict[str, Any]:
+        seq, ts, rung, talk, cap, count, state, written, display, wakes, hint, audience = words
+        return {
+            "channel": written, "seq": int(seq), "from": display, "ts": iso(ts), "ts_ms": int(ts), "rung": rung, "talk": int(talk), "cap": int(cap), "members": int(count),
+            "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": str(hint) == "1",
+        }  # fmt: skip
+
+    return run(
+        "message_post",
+        {
+            "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
+            "agents": keys.agents, "marks": keys.marks(who.me), "owed": keys.owed(who.me), "everyone": keys.everyone, "hinted": keys.hinted,
+            "idem": keys.idem("post", once.key), "room": keys.room(channel), "live": keys.live(channel),
+        },
+        {
+            "channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "body": draft.body, "ask": "" if named else draft.audience,
+            "reply_to": "" if draft.reply_to is None else draft.reply_to, "thread": draft.thread, "title": draft.title, "status": draft.status,
+        },
+        read, [key for name in named for key in (keys.bell(name), keys.owed(name))], named,
+    )  # fmt: skip
+
+
+def take(
+    who: Caller, channels: Sequence[str], lease: str, *, how: str = "read", lease_ms: int = LEASE_MS, count: int = TAKE_COUNT, size: int = TAKE_BYTES
+) -> Call:
+    """Hand out what is new under a delivery lease (message_take.lua). Gives ``{"until", "now", "rows"}``; a row is a dict with ``channel name word``."""
+    keys = who.keys
+
+    def read(words: list[Any]) -> dict[str, Any]:
+        return {"until": int(words[0]), "now": int(words[1]), "rows": [_taken(row, who.me) for row in words[2]]}
+
+    return run(
+        "message_take",
+        {"heads": keys.heads, "marks": keys.marks(who.me), "agents": keys.agents, "scratch": keys.scratch(who.me)},
+        {"me": who.me, "token": who.token, "how": how, "lease": lease, "lease_ms": lease_ms, "max_count": count, "max_bytes": size},
+        read, [keys.channel(channel, "messages") for channel in channels], channels,
+    )  # fmt: skip
+
+
+def _taken(row: list[Any], me: str) -> dict[str, Any]:
+    channel, name, word, *rest = row
+    found = {"channel": channel, "name": name, "word": word}
+    if word == "busy":
+        found["until"] = int(rest[0])
+    elif word == "rewound":
+        found["gone_from"], found["gone_to"] = int(rest[0]), int(rest[1])
+    elif word == "more":
+        found["more"] = int(rest[0])
+    elif word == "take":
+        epoch, which, hi, gap, more, passive, lo, whole, previews = rest
+        found.update(epoch=epoch, which=which, hi=int(hi), gap=int(gap), more=int(more), passive=int(passive), lo=int(lo))
+        found["messages"] = [message(name, int(seq), entry, me, repeat=int(again) == 1, cut=int(cut)) for seq, again, cut, entry in whole]
+        found["previews"] = [{"seq": int(seq), "from": author, "start": start.rstrip(_PART)} for seq, author, start in previews]
+    return found
+
+
+def ack(who: Caller, lease: str, items: Iterable[tuple[str, str, str, int, int]]) -> Call:
+    """Say what was shown: ``(channel, epoch, both|heard, up to, maybe up to)`` each (message_ack.lua). Gives rows ``{"channel" "name" "word" ...}``."""
+    keys = who.keys
+
+    def read(words: list[Any]) -> list[dict[str, Any]]:
+        rows = []
+        for channel, name, word, *numbers in words[0]:
+            names = ("heard", "read", "heard_before", "read_before") if word == "ok" else ("head",)
+            rows.append({"channel": channel, "name": name, "word": word, **dict(zip(names, map(int, numbers), strict=False))})
+        return rows
+
+    return run(
+        "message_ack",
+        {"heads": keys.heads, "marks": keys.marks(who.me), "agents": keys.agents, "scratch": keys.scratch(who.me)},
+        {"me": who.me, "token": who.token, "lease": lease},
+        read, (), [part for item in items for part in item],
+    )  # fmt: skip
+
+
+def release(who: Caller, lease: str) -> Call:
+    """Give back what a lease still holds (message_release.lua). Gives the number of channels."""
+    return run(
+        "message_release",
+        {"marks": who.keys.marks(who.me), "scratch": who.keys.scratch(who.me)},
+        {"lease": lease},
+        lambda words: int(words[0]),
+    )
+
+
+def look(who: Caller, positions: dict[str, int], *, which: str = "wakes", sender: str = "", reply_to: int | None = None) -> Call:
+    """Is there something to be woken by above these positions? (message_look.lua). Gives ``{"now", "rows"}``; a row is ``{"channel" "name" "word" "at"}``."""
+    keys = who.keys
+
+    def read(words: list[Any]) -> dict[str, Any]:
+        rows = [{"channel": row[0], "name": row[1], "word": row[2], "at": int(row[3]) if len(row) > 3 else 0} for row in words[1]]  # noqa: PLR2004
+        return {"now": int(words[0]), "rows": rows}
+
+    return run(
+        "message_look",
+        {"heads": keys.heads, "marks": keys.marks(who.me)},
+        {"me": who.me, "which": which, "from": sender.lower(), "reply_to": "" if reply_to is None else reply_to},
+        read, [keys.channel(channel, "messages") for channel in positions], [part for item in positions.items() for part in item],
+    )  # fmt: skip
+
+
+def entries(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to: int | None = None, count: int = TAKE_COUNT) -> Call:
+    """Messages above a number, oldest first, moving no mark."""
+    words = ("XRANGE", keys.channel(channel, "messages"), f"(0-{above}", "+" if to is None else f"0-{to}", "COUNT", count)
+    return plain(*words, read=lambda found: _entries(found, name, me))
+
+
+def newest(keys: Keys, channel: str, name: str, me: str, *, count: int, above: int = 0) -> Call:
+    """The newest messages, oldest first, moving no mark."""
+    return plain("XREVRANGE", keys.channel(channel, "messages"), "+", f"(0-{above}", "COUNT", count, read=lambda found: _entries(found[::-1], name, me))
+
+
+def audits(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to: int | None = None) -> Call:
+    """The audits that follow messages ``above + 1 .. to``, oldest first."""
+    words = ("XRANGE", keys.channel(channel, "audits"), f"{above}-0", "+" if to is None else f"{to}-{(1 << 63) - 1}")
+    return plain(*words, read=lambda found: _entries(found, name, me))
+
+
+def import_batch(who: Caller, channel: str, rows: Sequence[Sequence[Any]]) -> Call:
+    """Append messages that keep their number (message_import.lua); a row is IMPORT_FIELDS. Gives ``channel last_seq stored``."""
+    keys = who.keys
+    return run(
+        "message_import",
+        {"stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads, "agents": keys.agents},
+        {"channel": channel, "me": who.me, "token": who.token},
+        lambda words: {"channel": words[0], "last_seq": int(words[1]), "stored": int(words[2])},
+        (), [part for row in rows for part in row],
+    )  # fmt: skip
+
+
+def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
+    made = []
+    for id_, fields in found or ():
+        left, _, right = id_.partition("-")
+        if "b" not in pairs(fields):
+            continue  # a stranger's raw XADD
+        if left == "0":
+            made.append(message(name, int(right), fields, me))
+        elif pairs(fields).get("k") == "a":  # an audit: after message `left`, the `right`-th one
+            made.append({**message(name, 0, fields, me), "seq": None, "after": int(left), "n": int(right)})
+    return made
+
+
+def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False, cut: int = 0) -> dict[str, Any]:
+    """One message as the record that ``--json`` gives. ``cut`` is its size in bytes when the body is only its beginning."""
+    fields = pairs(entry)
+    wakes, to = fields["w"], fields.get("to", "")
+    reply = fields.get("r")
+    return {
+        "channel": channel, "seq": seq, "kind": KINDS.get(fields["k"], fields["k"]), "from": fields["f"],
+        "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(wakes, to),
+        "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
+        "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
+        "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None,
+    }  # fmt: skip
+
+
+def wakes_of(audience: str, names: str) -> Any:
+    """A stored audience as records show it: "all", "none" or the names as written."""
+    return {"*": "all", "-": "none"}.get(audience) or names.split(",")

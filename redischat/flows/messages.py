@@ -1,0 +1,211 @@
+"""Saying something and knowing whom it reached; looking at what was said without moving a mark; what is owed."""
+
+from __future__ import annotations
+
+from ..calls import agents, channels, messages
+from ..calls.call import Once, plain
+from ..errors import BrokerRefused, BrokerTooOld, NoChannel, NoSuchSeq, RecipientLeft, UnknownRecipient
+from .reading import not_there
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from typing import Any
+
+    from ..calls.call import Caller
+
+    Flow = Generator[Any, Any, Any]
+
+NAMES_SHOWN = 20  # in a receipt; then counts
+STORED_CHARS = 72
+WARN_FROM = 0.9  # of the cap
+BIG_BYTES = 4_000  # scripts/message_post.lua WHOLE: hooks only point at what is longer
+OWED_LOOKED_AT = 200  # messages a channel behind my last words
+FSYNC_MS = 5_000
+
+
+def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable: bool = False) -> Flow:
+    """Post, and tell what it costs and whether it reaches anyone. Gives a receipt."""
+    try:
+        sent, members = yield [messages.post(who, channel, draft, once=once), channels.some_members(who.keys, channel)]
+    except (UnknownRecipient, RecipientLeft, NoChannel) as error:
+        yield from helped(who, channel, error)
+        raise
+    receipt = _receipt(sent, draft)
+    others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
+    woken = others if sent["wakes"] == "all" else [] if sent["wakes"] == "none" else [name for name in sent["wakes"] if name.lower() != who.me]
+    few = woken if sent["wakes"] not in ("all", "none") else others
+    names = few[:NAMES_SHOWN] if sent["members"] - 1 <= NAMES_SHOWN or sent["wakes"] not in ("all", "none") else []
+    if names:
+        records, listening = yield [agents.records(who.keys, names), _listening(who, names)]
+        receipt.update(_reached(names, records, listening, sent))
+    if sent["wakes"] not in ("all", "none"):
+        passive = [name for name in others if name not in woken]
+        receipt.update(wakes=woken, wakes_count=len(woken), passive=passive[:NAMES_SHOWN], passive_count=sent["members"] - 1 - len(woken))
+    else:
+        side = "wakes" if sent["wakes"] == "all" else "passive"
+        receipt.update({side: names, f"{side}_count": sent["members"] - 1})
+    if durable:
+        receipt["durable"] = yield from _synced()
+    return receipt
+
+
+def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | NoChannel) -> Flow:
+    """Give a refusal the names that were probably meant."""
+    from ..names import nearest
+
+    if isinstance(error, NoChannel):
+        heads = yield channels.heads(who.keys)
+        error.facts["nearest"] = nearest(channel, [name for _, name in heads.values()])
+        return
+    members = yield channels.members(who.keys, channel)
+    here = sorted(one["agent"] for one in members.values() if one["here"])
+    error.facts["members"] = here[:NAMES_SHOWN]
+    error.facts["nearest"] = nearest(error.facts["agent"], here)
+
+
+def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
+    lines = draft.body.splitlines() or [""]
+    stored = lines[0] if len(lines[0]) <= STORED_CHARS else lines[0][: STORED_CHARS - 1] + "…"
+    warning = None
+    if sent["closed"]:
+        warning = f"that was message {sent['talk']} of {sent['cap']}: the channel is closed. Go on: redischat reopen {sent['channel']} --max-messages N"
+    elif sent["cap"] and sent["talk"] >= WARN_FROM * sent["cap"]:
+        warning = (
+            f"{sent['talk']} of {sent['cap']} messages are used; the last one closes the channel. More: redischat reopen {sent['channel']} --max-messages N"
+        )
+    return {
+        "channel": sent["channel"], "seq": sent["seq"], "from": sent["from"], "ts": sent["ts"], "chars": len(draft.body), "stored": stored,
+        "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, "listening": [], "unproved": [], "absent": [],
+        "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
+    }  # fmt: skip
+
+
+def _listening(who: Caller, names: Sequence[str]) -> Any:
+    """Who has somebody at the door just now: a wait, or a waker."""
+
+    def read(flat: list[Any]) -> list[bool]:
+        counts = [one[1] for one in flat] if flat and isinstance(flat[0], (list, tuple)) else flat[1::2]
+        return [int(count) > 0 for count in counts]
+
+    return plain("PUBSUB", "SHARDNUMSUB", *(who.keys.bell(name.lower()) for name in names), read=read)
+
+
+def _reached(names: Sequence[str], records: list[dict[str, Any]], listening: list[bool], sent: dict[str, Any]) -> dict[str, list[str]]:
+    """Whoever is woken is listening, or was seen lately (working: it will see this, but nothing proves a wake), or has no live session."""
+    found: dict[str, list[str]] = {"listening": [], "unproved": [], "absent": []}
+    for name, record, hears in zip(names, records, listening, strict=True):
+        live = sent["ts_ms"] - record.get("seen_ms", 0) < agents.LIVE_MS
+        found["listening" if hears else "unproved" if live else "absent"].append(name)
+    return found
+
+
+def _synced() -> Flow:
+    """Wait until the broker has the message on its disk (WAITAOF, from Redis 7.2 on)."""
+    try:
+        reply = yield plain("WAITAOF", 1, 0, FSYNC_MS)
+    except (BrokerRefused, BrokerTooOld):
+        return False
+    return int(reply[0]) >= 1
+
+
+def ack(who: Caller, channel: str, seq: int) -> Flow:
+    """I have dealt with everything up to ``seq``. Gives ``channel read never_shown``; refuses a number that the channel has not reached."""
+    row = (yield messages.ack(who, "-", [(channel, "", "both", seq, 0)]))[0]
+    if row["word"] == "gone":
+        yield from not_there(who, channel)
+    if row["word"] == "beyond":
+        raise NoSuchSeq(channel=row["name"], seq=seq, head=row["head"])
+    unseen = 0
+    if seq > row["read_before"]:
+        passed = yield messages.entries(who.keys, channel, row["name"], who.me, above=row["read_before"], to=seq)
+        unseen = sum(1 for one in passed if unread(one, row["heard_before"]))
+    return {"channel": row["name"], "agent": who.agent, "read": row["read"], "never_shown": unseen}
+
+
+def unread(message: dict[str, Any], heard: int) -> bool:
+    """Is this, above my read mark, something that I was not handed whole?"""
+    if message["mine"]:
+        return False
+    return not (message["seq"] <= heard and message["for_me"] and len(message["body"].encode("utf-8", "replace")) <= BIG_BYTES)
+
+
+def pending(who: Caller, rooms: Sequence[str] = ()) -> Flow:
+    """What waits for me, channel by channel, taking nothing: repeatable with the same answer."""
+    marks, heads = yield [agents.marks(who), channels.heads(who.keys)]
+    for room in rooms:
+        if room not in marks or room not in heads:
+            yield from not_there(who, room)
+    asked = [room for room in (rooms or sorted(marks)) if room in heads and heads[room][0] > marks[room]["read"]]
+    found = yield [messages.entries(who.keys, room, heads[room][1], who.me, above=marks[room]["read"]) for room in asked]
+    return [_waiting(who, heads[room][1], [one for one in page if unread(one, marks[room]["heard"])]) for room, page in zip(asked, found, strict=True)]
+
+
+def _waiting(who: Caller, name: str, page: list[dict[str, Any]]) -> dict[str, Any]:
+    mine = [one for one in page if one["for_me"]]
+    rows = [{key: one[key] for key in ("seq", "kind", "from", "to", "wakes", "for_me", "ts")} for one in page]
+    return {
+        "channel": name, "agent": who.agent, "pending": len(page), "for_you": len(mine), "others": len(page) - len(mine), "wakes_me": bool(mine),
+        "senders": sorted({one["from"] for one in mine}), "oldest": page[0]["ts"] if page else None, "more": len(page) >= messages.TAKE_COUNT, "messages": rows,
+    }  # fmt: skip
+
+
+def owed(who: Caller) -> Flow:
+    """Who waits for my answer: messages that woke me, newer than my last words there. Two round trips, however many channels."""
+    marks, heads, everyone, debts = yield [agents.marks(who), channels.heads(who.keys), agents.everyone(who.keys), agents.debts(who)]
+    asked = []
+    for room, mark in marks.items():
+        last = max([debts.get(room, (0, 0, 0))[1], *(seq for seq, by in everyone.get(room, ()) if by != who.me)])
+        if room in heads and last > mark["spoke"]:
+            asked.append(room)
+    found = yield [
+        part
+        for room in asked
+        for part in (messages.newest(who.keys, room, heads[room][1], who.me, count=OWED_LOOKED_AT, above=marks[room]["spoke"]), channels.facts(who.keys, room))
+    ]
+    rows = [_debt(who, page) for page, facts in zip(found[::2], found[1::2], strict=True) if facts.get("state") == "open"]
+    return [row for row in rows if row]
+
+
+def _debt(who: Caller, page: list[dict[str, Any]]) -> dict[str, Any] | None:
+    asks = [one for one in page if one["for_me"] and not one["mine"] and one["kind"] == "message"]
+    if not asks:
+        return None
+    last = asks[-1]
+    return {
+        "channel": last["channel"], "agent": who.agent, "from": last["from"], "seq": last["seq"], "first_seq": asks[0]["seq"], "unanswered": len(asks),
+        "waiting_since": asks[0]["ts"], "text": last["body"],
+    }  # fmt: skip
+
+
+class Span:
+    """Which part of a transcript: all from ``since`` on, or the ``newest`` N; with the audits between or without."""
+
+    __slots__ = ("audits", "newest", "since")
+
+    def __init__(self, *, since: int = 0, newest: int | None = None, audits: bool = False) -> None:
+        self.since, self.newest, self.audits = since, newest, audits
+
+
+def history(who: Caller, channel: str, span: Span) -> Flow:
+    """A transcript, or a part of it, moving no mark and needing no membership. Gives ``{"channel" "last_seq" "messages" "older"}``."""
+    heads = yield channels.heads(who.keys)
+    if channel not in heads:
+        yield from not_there(who, channel)
+    head, name = heads[channel]
+    above, found = max(0, span.since - 1), []
+    if span.newest is not None:
+        found = yield messages.newest(who.keys, channel, name, who.me, count=span.newest, above=above) if span.newest > 0 else []
+    else:
+        at = above
+        while at < head:
+            page = yield messages.entries(who.keys, channel, name, who.me, above=at, to=head)
+            if not page:
+                break
+            found += page
+            at = page[-1]["seq"]
+    oldest = found[0]["seq"] if found else head + 1
+    if span.audits:
+        noted = yield messages.audits(who.keys, channel, name, who.me, above=oldest - 1 if found else above, to=head)
+        found = sorted([*found, *noted], key=lambda one: (one["seq"] or one["after"], one["n"] or 0))
+    return {"channel": name, "last_seq": head, "messages": found, "older": oldest - 1}

@@ -1,0 +1,294 @@
+"""RESP over one socket (``_socket`` and hiredis): what the CLI rides on, because a process start is paid on every call.
+
+A second socket, opened only to wait, holds the doorbells. Lost replies are asked again with the same idempotency key; LOADING is waited out.
+"""
+
+from __future__ import annotations
+
+import _socket
+import errno
+import time
+
+import hiredis
+
+from .calls.call import Call, Listen, Show
+from .errors import PASSING, ChatError, Loading, ReadOnly, Sandboxed, Unreachable, Usage, of_server
+from .settings import redacted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import Any
+
+CONNECT_S = 2.0
+ANSWER_S = 5.0
+RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
+LOADING_S = 60.0
+PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
+KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
+_CHUNK = 1 << 16
+
+
+class Place:
+    """A broker's URL, taken apart."""
+
+    __slots__ = ("database", "host", "password", "path", "port", "shown", "tls", "user")
+
+    def __init__(self, url: str) -> None:
+        self.shown = redacted(url)
+        scheme, _, rest = url.partition("://")
+        rest, _, query = rest.partition("?")
+        login, _, place = rest.rpartition("@")
+        user, colon, password = login.partition(":")
+        self.user, self.password = (_decoded(user), _decoded(password)) if colon else ("", _decoded(user))
+        self.tls, self.path, self.host, self.port, self.database = scheme == "rediss", "", "", 6379, 0
+        try:
+            if scheme == "unix":
+                self.path = _decoded(place)
+                self.database = int(dict(one.partition("=")[::2] for one in query.split("&")).get("db") or 0)
+            elif scheme in ("redis", "rediss"):
+                place, _, database = place.partition("/")
+                host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
+                self.host, self.port, self.database = (host if colon else place).strip("[]"), int(port) if colon else 6379, int(database or 0)
+            else:
+                raise ValueError(scheme)
+        except ValueError:
+            raise Usage(message=f"{self.shown} is no broker URL: redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket") from None
+
+
+def _decoded(text: str) -> str:
+    """Percent-decoded: passwords may hold any character."""
+    head, *parts = text.split("%")
+    return head + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in parts).decode() if parts else text
+
+
+class _Line:
+    """One connection: sends commands, gives replies in order."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.reader = hiredis.Reader(encoding="utf-8", errors="replace")
+        self.heard: set[str] = set()
+        self.sock: Any = self._connect(place)
+        greeting: list[tuple[Any, ...]] = []
+        if place.password:
+            greeting.append(("AUTH", place.user, place.password) if place.user else ("AUTH", place.password))
+        if place.database:
+            greeting.append(("SELECT", place.database))
+        if greeting:
+            self.send(greeting)
+            for _ in greeting:
+                reply = self.reply(ANSWER_S)
+                if isinstance(reply, Exception):
+                    raise of_server(str(reply), place.shown)
+
+    @staticmethod
+    def _connect(place: Place) -> Any:
+        if place.path:
+            if not hasattr(_socket, "AF_UNIX"):
+                raise Unreachable(url=place.shown, why="unix sockets do not exist here; on native Windows set REDISCHAT_URL to a redis:// server, or use WSL")
+            sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            sock.settimeout(CONNECT_S)
+            sock.connect(place.path)
+            return sock
+        if place.tls:
+            import socket
+            import ssl
+
+            return ssl.create_default_context().wrap_socket(socket.create_connection((place.host, place.port), CONNECT_S), server_hostname=place.host)
+        failure: OSError = OSError(errno.EHOSTUNREACH, "no address")
+        for family, kind, protocol, _, address in _socket.getaddrinfo(place.host, place.port, 0, _socket.SOCK_STREAM):
+            sock = _socket.socket(family, kind, protocol)
+            sock.settimeout(CONNECT_S)
+            try:
+                sock.connect(address)
+            except OSError as error:
+                sock.close()
+                failure = error
+                continue
+            sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
+            sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
+            for option, seconds in KEEPALIVE:
+                if hasattr(_socket, option):
+                    sock.setsockopt(_socket.IPPROTO_TCP, getattr(_socket, option), seconds)
+            return sock
+        raise failure
+
+    def send(self, commands: list[tuple[Any, ...]]) -> None:
+        out = []
+        for words in commands:
+            out.append(b"*%d\r\n" % len(words))
+            for word in words:
+                data = word.encode() if isinstance(word, str) else str(word).encode()
+                out.append(b"$%d\r\n%s\r\n" % (len(data), data))
+        self.sock.settimeout(ANSWER_S)
+        self.sock.sendall(b"".join(out))
+
+    def reply(self, seconds: float) -> Any:
+        """The next reply; TimeoutError without an errno when none came in time."""
+        end = time.monotonic() + seconds
+        while (found := self.reader.gets()) is False:
+            self.sock.settimeout(max(0.001, end - time.monotonic()))
+            data = self.sock.recv(_CHUNK)
+            if not data:
+                raise ConnectionError("closed by the broker")
+            self.reader.feed(data)
+        return found
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+class Wire:
+    """A broker, by its URL. ``revive`` is called when nobody answers there (it may start the embedded broker, or raise); ``notice`` says what is waited for."""
+
+    def __init__(self, url: str, *, revive: Callable[[], None] | None = None, notice: Callable[[str], None] | None = None) -> None:
+        self._place, self._revive, self._notice = Place(url), revive, notice
+        self._main: _Line | None = None
+        self._ear: _Line | None = None
+
+    def run(self, call: Call) -> Any:
+        """Send one call; its answer, or the error that it stands for."""
+        return self.pipe([call])[0]
+
+    def pipe(self, calls: list[Call]) -> list[Any]:
+        """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
+        started, pause = time.monotonic(), PAUSE_S[0]
+        while True:
+            try:
+                replies = self._once(calls)
+            except (OSError, hiredis.ProtocolError) as error:
+                self._lost(error, started)
+                self._say(f"no answer from the broker at {self._place.shown}; trying for {RETRY_S:.0f} s")
+            else:
+                passing = next((str(one) for one in replies if isinstance(one, hiredis.ReplyError) and str(one).startswith((*PASSING, "READONLY"))), "")
+                if not passing:
+                    return [self._read(call, reply) for call, reply in zip(calls, replies, strict=True)]
+                failure = of_server(passing, self._place.shown)
+                if time.monotonic() - started > (LOADING_S if isinstance(failure, Loading) else RETRY_S):
+                    raise failure
+                if isinstance(failure, Loading):
+                    self._say("the broker is loading its data; waiting")
+                if isinstance(failure, ReadOnly):
+                    self.close()  # a demoted primary: the name may lead elsewhere by now
+            time.sleep(pause)
+            pause = min(2 * pause, PAUSE_S[1])
+
+    def _say(self, sentence: str) -> None:
+        """Once, and only when something is waited for."""
+        if self._notice is not None:
+            self._notice(sentence)
+            self._notice = None
+
+    def _once(self, calls: list[Call]) -> list[Any]:
+        """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
+        self._main = self._main or _Line(self._place)
+        done: list[Any] = []
+        whole = False
+        while len(done) < len(calls):
+            left = calls[len(done) :]
+            self._main.send([call.words(whole=whole and not i) for i, call in enumerate(left)])
+            replies = [self._main.reply(ANSWER_S) for _ in left]
+            missing = next((i for i, one in enumerate(replies) if isinstance(one, hiredis.ReplyError) and str(one).startswith("NOSCRIPT")), len(left))
+            done += replies[:missing]
+            whole = True
+        return done
+
+    def _read(self, call: Call, reply: Any) -> Any:
+        if isinstance(reply, hiredis.ReplyError):
+            raise of_server(str(reply), self._place.shown)
+        return call.read(reply)
+
+    def _lost(self, error: Exception, started: float) -> None:
+        """The connection broke or never was: let the owner revive the broker, or try again until the time is up."""
+        self.close()
+        why = "no answer in time" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
+        if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+            raise Sandboxed(why=why) from error
+        if self._revive is not None:
+            self._revive()
+        if time.monotonic() - started > RETRY_S:
+            raise Unreachable(url=self._place.shown, why=why) from error
+
+    def listen(self, asked: Listen) -> str | None:
+        """Wait for a doorbell on a second connection: no command goes to the broker while nothing happens. Survives a restart of the broker."""
+        pause = PAUSE_S[0]
+        while True:
+            try:
+                self._ear = self._ear or _Line(self._place)
+                new = [bell for bell in asked.bells if bell not in self._ear.heard]
+                if new:
+                    return self._subscribe(self._ear, new)
+                return self._ring(self._ear, asked.until)
+            except (OSError, ChatError, hiredis.ProtocolError) as error:
+                if isinstance(error, ChatError) and not isinstance(error, Loading):
+                    raise
+                self._deafen()
+                if time.monotonic() >= asked.until:
+                    return None
+                if self._revive is not None:
+                    self._revive()
+                time.sleep(min(pause, max(0.0, asked.until - time.monotonic())))
+                pause = min(2 * pause, PAUSE_S[1])
+
+    def _subscribe(self, ear: _Line, bells: list[str]) -> str:
+        ear.send([("SSUBSCRIBE", *bells)])
+        for _ in bells:
+            reply = ear.reply(ANSWER_S)
+            if isinstance(reply, hiredis.ReplyError):
+                raise of_server(str(reply), self._place.shown)
+        ear.heard.update(bells)
+        return "again"
+
+    @staticmethod
+    def _ring(ear: _Line, until: float) -> str | None:
+        while True:
+            try:
+                kind, _, payload = ear.reply(max(0.001, until - time.monotonic()))
+            except TimeoutError as error:
+                if error.errno is not None:
+                    raise  # the kernel gave the connection up (keepalive)
+                return None
+            if kind == "smessage":
+                return str(payload)
+            if kind == "sunsubscribe":
+                raise ConnectionError("the doorbell moved")
+
+    def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
+        """Run a flow to its end. Every error, ^C included, goes in at the yield, so that the flow can settle what it took."""
+        answer: Any = None
+        failure: BaseException | None = None
+        try:
+            while True:
+                try:
+                    asked = flow.throw(failure) if failure is not None else flow.send(answer)
+                except StopIteration as end:
+                    return end.value
+                answer = failure = None
+                try:
+                    answer = self._do(asked, show)
+                except BaseException as error:  # noqa: BLE001 - the flow decides what an error means
+                    failure = error
+        finally:
+            self._deafen()
+
+    def _do(self, asked: Any, show: Callable[[Show], int] | None) -> Any:
+        if isinstance(asked, Call):
+            return self.run(asked)
+        if isinstance(asked, Listen):
+            return self.listen(asked)
+        if isinstance(asked, Show):
+            return show(asked) if show else len(asked.messages)
+        return self.pipe(asked)
+
+    def _deafen(self) -> None:
+        if self._ear is not None:
+            self._ear.close()
+            self._ear = None
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._deafen()
+        if self._main is not None:
+            self._main.close()
+            self._main = None
