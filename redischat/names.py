@@ -73,6 +73,14 @@ def encoded(text: str, what: str) -> bytes:
         raise BadText(message=f"the {what} is not valid UTF-8: nothing was stored. Send such bytes as a file path") from None
 
 
+def decoded(data: bytes, what: str) -> str:
+    """Bytes from a file or standard input as text, or BadText."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadText(message=f"the {what} is not valid UTF-8 (byte {error.start}): nothing was stored. Send such a file by its path") from None
+
+
 def briefing(text: str) -> str:
     """``text`` if it may be a briefing (2,000 characters: every joiner reads it)."""
     encoded(text, "briefing")

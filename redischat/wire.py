@@ -153,13 +153,15 @@ class Wire:
 
     def pipe(self, calls: list[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
-        started, pause = time.monotonic(), PAUSE_S[0]
+        started, pause, tries = time.monotonic(), PAUSE_S[0], -1
         while True:
+            tries += 1
             try:
                 replies = self._once(calls)
             except (OSError, hiredis.ProtocolError) as error:
                 self._lost(error, started)
-                self._say(f"no answer from the broker at {self._place.shown}; trying for {RETRY_S:.0f} s")
+                if tries:
+                    self._say(f"no answer from the broker at {self._place.shown}; trying for {RETRY_S:.0f} s")
             else:
                 passing = next((str(one) for one in replies if isinstance(one, hiredis.ReplyError) and str(one).startswith((*PASSING, "READONLY"))), "")
                 if not passing:

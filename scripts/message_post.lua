@@ -39,7 +39,7 @@ for _, pair in ipairs({{"to", #named > 0 and wakes or ask}, {"r", reply_to}, {"t
 end
 local seq, failure = append(stream, name, fields)
 if failure then return failure end
-redis.call("HSET", meta, "talk", talk)
+redis.call("HSET", meta, "talk", talk, unpack(status == "summary" and {"summary", seq} or {}))
 set_head(heads, channel, seq, epoch, name)
 if mark.heard == head then mark.heard = seq end -- I stood at the end: my own words are no news to me
 if mark.read == head then mark.read = seq end

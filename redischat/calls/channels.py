@@ -195,5 +195,6 @@ def record(found: dict[str, Any], here: list[str], done: list[str], last_seq: in
         "closed": state == "closed", "closed_reason": found["reason"] or None, "briefing": found["briefing"] or None,
         "briefing_by": found["briefing_by"] or None, "briefing_at": iso(found["briefing_at"]), "messages": int(found["talk"]),
         "max_messages": int(found["cap"]), "last_seq": last_seq, "joinable": state == "open",
+        "summary": int(found["summary"]) if found.get("summary") else None,
         "created_by": found["created_by"] or None, "created_at": iso(found["created_at"]),
     }  # fmt: skip

@@ -132,21 +132,37 @@ def unread(message: dict[str, Any], heard: int) -> bool:
 
 def pending(who: Caller, rooms: Sequence[str] = ()) -> Flow:
     """What waits for me, channel by channel, taking nothing: repeatable with the same answer."""
+    pages = yield from _unread(who, rooms)
+    return [_waiting(who, name, page, full=full) for name, page, full in pages]
+
+
+def unseen(who: Caller, rooms: Sequence[str] = ()) -> Flow:
+    """The messages that are unread, left unread."""
+    pages = yield from _unread(who, rooms)
+    return [one for _, page, _ in pages for one in page]
+
+
+def _unread(who: Caller, rooms: Sequence[str]) -> Flow:
+    """(name, unread messages, whether there may be more) of each channel with news."""
     marks, heads = yield [agents.marks(who), channels.heads(who.keys)]
     for room in rooms:
         if room not in marks or room not in heads:
             yield from not_there(who, room)
     asked = [room for room in (rooms or sorted(marks)) if room in heads and heads[room][0] > marks[room]["read"]]
     found = yield [messages.entries(who.keys, room, heads[room][1], who.me, above=marks[room]["read"]) for room in asked]
-    return [_waiting(who, heads[room][1], [one for one in page if unread(one, marks[room]["heard"])]) for room, page in zip(asked, found, strict=True)]
+    return [
+        (heads[room][1], news, len(page) >= messages.TAKE_COUNT)
+        for room, page in zip(asked, found, strict=True)
+        if (news := [one for one in page if unread(one, marks[room]["heard"])])
+    ]
 
 
-def _waiting(who: Caller, name: str, page: list[dict[str, Any]]) -> dict[str, Any]:
+def _waiting(who: Caller, name: str, page: list[dict[str, Any]], *, full: bool) -> dict[str, Any]:
     mine = [one for one in page if one["for_me"]]
     rows = [{key: one[key] for key in ("seq", "kind", "from", "to", "wakes", "for_me", "ts")} for one in page]
     return {
         "channel": name, "agent": who.agent, "pending": len(page), "for_you": len(mine), "others": len(page) - len(mine), "wakes_me": bool(mine),
-        "senders": sorted({one["from"] for one in mine}), "oldest": page[0]["ts"] if page else None, "more": len(page) >= messages.TAKE_COUNT, "messages": rows,
+        "senders": sorted({one["from"] for one in mine}), "oldest": page[0]["ts"] if page else None, "more": full, "messages": rows,
     }  # fmt: skip
 
 

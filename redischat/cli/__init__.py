@@ -1,0 +1,1 @@
+"""The command: parse, one verb, show. One file a noun."""

@@ -1,0 +1,287 @@
+"""say, read, ack, peek, pending, owed, wait, export, import."""
+
+from __future__ import annotations
+
+import time
+
+from .. import names
+from ..calls import messages as calls
+from ..calls.call import fresh
+from ..errors import Usage
+from ..flows import channels, reading
+from ..flows import messages as flows
+from .perform import once, text_of
+from .perform import say as remark
+from .show import INDENT, Shower, block, inert, listed, message, put, record, records, when
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..calls.call import Caller
+    from .perform import Seat
+
+SECONDS = 900
+PEEKED = 3
+PREVIEW = 300  # characters of a question in `owed`
+
+
+def say(
+    seat: Seat,
+    *,
+    channel: str,
+    text: str | None = None,
+    file: str | None = None,
+    body: str | None = None,
+    body_file: str | None = None,
+    to: str | None = None,
+    to_all: bool = False,
+    to_none: bool = False,
+    reply: int | None = None,
+    thread: str | None = None,
+    title: str | None = None,
+    status: str | None = None,
+    durable: bool = False,
+    idem: str | None = None,
+    stdin: bool = False,
+) -> int:
+    """Post a message and tell whom it reached."""
+    if sum((bool(to), to_all, to_none)) > 1 or (to is not None and not to.strip()):
+        raise Usage(message="give one of --to a,b, --to-all, --to-none (none of them: the channel's default)")
+    everyone = to is not None and to.strip().lower() == "all"  # agent-chat's word for the default
+    said = _said(text, file, body, body_file, stdin=stdin)
+    draft = calls.Draft(
+        names.body(said), to=names.listed(to) if to and not everyone else (), audience="all" if to_all else "none" if to_none else "", reply_to=reply,
+        thread=names.line("thread", thread or ""), title=names.line("title", title or ""), status=names.line("status", status or "discussion"),
+    )  # fmt: skip
+    if len(draft.to) > names.NAMED:
+        raise Usage(message=f"{len(draft.to)} names: more than {names.NAMED} is everyone: --to-all")
+    receipt = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem), durable=durable))
+    if seat.json:
+        put(record({key: value for key, value in receipt.items() if key not in ("hint", "members")}))
+    else:
+        put(_receipt(receipt))
+    return 0
+
+
+def _said(text: str | None, file: str | None, body: str | None, body_file: str | None, *, stdin: bool) -> str:
+    given = [one for one in ((text, None), (None, file), (body, None), (None, body_file)) if one != (None, None)]
+    if len(given) > 1:
+        raise Usage(message="give the message once: TEXT, --file F, or '-' for standard input")
+    if not given and not stdin:
+        raise Usage(message="no message: give TEXT, --file F, or '-' for standard input (the way that no shell can change)")
+    if not given:
+        import os
+
+        if os.isatty(0):
+            remark("type the message, end with ^D")
+    said, source = given[0] if given else ("-", None)
+    return text_of(said, source, "message") or ""
+
+
+def _receipt(got: dict[str, Any]) -> str:
+    """What it cost, and whether it reaches anyone."""
+    lines = [f"sent #{got['seq']} to {got['channel']} as {got['from']} ({got['chars']} characters)", f"{INDENT}stored: {inert(got['stored'])}"]
+    if got["members"] <= 1:
+        lines.append("  nobody else is in this channel yet; it waits for whoever joins with --since 0")
+    elif not got["wakes_count"]:
+        lines.append(f"  wakes nobody; {listed(got['passive'], got['passive_count'])} will see it when working")
+    else:
+        lines.append(
+            f"  wakes {listed(got['wakes'], got['wakes_count'])}"
+            + (f"; passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else "")
+        )
+        lines += [f"  {line}" for line in _reach(got)]
+    if got["hint"]:
+        count = got["members"]
+        lines.append(f"  ({count} agents are in #{got['channel']}: --to NAME wakes one, --to-none nobody; @names in the text wake nobody.")
+        lines.append(f"   Announcements rather than conversation? redischat mode {got['channel']} broadcast --yes)")
+    if got.get("durable") is not None:
+        lines.append("  on the broker's disk" if got["durable"] else "  not confirmed on disk: this server cannot tell (Redis 7.2 or newer can)")
+    if got["warning"]:
+        lines.append(f"  {got['warning']}")
+    return "\n".join(lines) + "\n"
+
+
+def _reach(got: dict[str, Any]) -> list[str]:
+    told = []
+    if got["listening"]:
+        told.append(f"waiting for it now: {', '.join(got['listening'])}")
+    if got["unproved"]:
+        told.append(f"seen in the last 2 minutes, not waiting: {', '.join(got['unproved'])} (sees it at its next read)")
+    if got["absent"]:
+        told.append(f"LEFT FOR {', '.join(got['absent'])}: no live session, so nobody was woken instead")
+    return told
+
+
+def read(
+    seat: Seat,
+    *,
+    channel: str | None = None,
+    all_: bool = False,
+    peek: bool = False,
+    since: int | None = None,
+    since_summary: bool = False,
+    limit: int | None = None,
+    mine: bool = False,
+    audit: bool = False,
+) -> int:
+    """Hand out what is new, or show a transcript."""
+    room = names.same(names.channel(channel)) if channel else None
+    if all_ or audit or since_summary or since is not None:
+        if room is None:
+            raise Usage(message="which channel? redischat read CHANNEL --all")
+        return _transcript(seat, room, since, limit, summary=since_summary, audits=all_ or audit)
+    who = seat.caller()
+    if peek:
+        return _unread(seat, who, room, limit)
+    limits = reading.Limits(**({} if limit is None else {"count": limit}))
+    got = seat.drive(
+        reading.read(who, [room] if room else [], fresh(6), limits, time.monotonic, "hear" if mine else "read"),
+        Shower(who.me, as_json=seat.json, rooms=room is None),
+    )
+    if not got.messages and not got.notes and not seat.json:
+        put(_nothing(seat, who, room))
+    return 0
+
+
+def _nothing(seat: Seat, who: Caller, room: str | None) -> str:
+    if room is None:
+        return f"nothing new for {who.agent}. What there is: redischat channels\n"
+    facts, _, last_seq = seat.drive(channels.known(who, room))
+    closed = f" It is closed: {inert(facts['reason'])}." if facts["state"] == "closed" else ""
+    past = f"All {last_seq} again: redischat read {room} --all" if last_seq else "Nothing was ever said here."
+    return f"nothing new for {who.agent} in #{facts['name']}.{closed} {past}\n"
+
+
+def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, summary: bool, audits: bool) -> int:
+    who = seat.onlooker()
+    if summary:
+        since = seat.drive(channels.known(who, room))[0].get("summary")
+        if not since:
+            raise Usage(message=f"#{room} has no summary yet. Leave one: redischat say {room} --status summary --file F")
+        since = int(since)
+    span = flows.Span(since=since or 0, newest=limit if since is None else None, audits=audits)
+    got = seat.drive(flows.history(who, room, span))
+    shown = got["messages"][:limit] if limit is not None and since is not None else got["messages"]
+    if seat.json:
+        records(shown)
+        return 0
+    if got["older"] and span.newest is not None:
+        put(f"#{got['channel']}: {got['older']} older: redischat read {room} --all\n")
+    for one in shown:
+        put(message(one, who.me))
+    if len(shown) < len(got["messages"]):
+        put(f"#{got['channel']}: {len(got['messages']) - len(shown)} more: redischat read {room} --since {shown[-1]['seq'] + 1 if shown else since}\n")
+    if not shown:
+        put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
+    return 0
+
+
+def _unread(seat: Seat, who: Caller, room: str | None, limit: int | None) -> int:
+    """What is new, left unread."""
+    found = seat.drive(flows.unseen(who, [room] if room else []))
+    shown = found if limit is None else found[-limit:] if limit else []
+    if seat.json:
+        records(shown)
+    elif not shown:
+        put(f"nothing new for {who.agent}\n")
+    else:
+        if len(shown) < len(found):
+            put(f"{len(found) - len(shown)} older ones are unread too\n")
+        for one in shown:
+            put(message(one, who.me, rooms=room is None))
+    return 0
+
+
+def ack(seat: Seat, *, channel: str, seq: int) -> int:
+    """Everything up to a message is dealt with."""
+    got = seat.drive(flows.ack(seat.caller(), names.same(names.channel(channel)), seq))
+    never = f"; {got['never_shown']} of these were never shown" if got["never_shown"] else ""
+    put(record(got) if seat.json else f"acked #{got['channel']} up to #{got['read']}{never}\n")
+    return 0
+
+
+def peek(seat: Seat, *, channel: str, count: int = PEEKED, audit: bool = False) -> int:
+    """The newest messages."""
+    room = names.same(names.channel(channel))
+    who = seat.onlooker()
+    got = seat.drive(flows.history(who, room, flows.Span(newest=count, audits=audit)))
+    if seat.json:
+        records(got["messages"])
+    elif not got["messages"]:
+        put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
+    else:
+        put("".join(message(one, who.me) for one in got["messages"]))
+        if got["older"]:
+            put(f"{got['older']} older: redischat read {room} --all\n")
+    return 0
+
+
+def pending(seat: Seat, *, channel: str | None = None) -> int:
+    """What waits, taking nothing."""
+    who = seat.caller()
+    found = seat.drive(flows.pending(who, [names.same(names.channel(channel))] if channel else []))
+    if seat.json:
+        records(found)
+        return 0
+    for one in found:
+        more = "+" if one["more"] else ""
+        senders = f" (from {', '.join(one['senders'])})" if one["senders"] else ""
+        put(
+            f"#{one['channel']}: {one['for_you']}{more} for you{senders}, {one['others']}{more} for others, oldest {when(one['oldest'])}: redischat read {one['channel']}\n"
+        )
+    if not found:
+        put(f"nothing waits for {who.agent}\n")
+    return 0
+
+
+def owed(seat: Seat) -> int:
+    """Who waits for an answer."""
+    who = seat.caller()
+    found = seat.drive(flows.owed(who))
+    if seat.json:
+        records(found)
+        return 0
+    for one in found:
+        text = one["text"] if len(one["text"]) <= PREVIEW else one["text"][:PREVIEW] + " ..."
+        count = f" ({one['unanswered']} unanswered since #{one['first_seq']})" if one["unanswered"] > 1 else ""
+        put(f"#{one['channel']} #{one['seq']}: {one['from']} waits for you since {when(one['waiting_since'])}{count}\n")
+        put(f"{block(text)}  answer: redischat say {one['channel']} - --reply {one['seq']} --to {one['from']}   (or --to-none to wake nobody)\n")
+    if not found:
+        put(f"{who.agent} owes nobody an answer\n")
+    return 0
+
+
+def wait(
+    seat: Seat,
+    *,
+    channels: tuple[str, ...] = (),
+    timeout: float = SECONDS,
+    from_: str | None = None,
+    reply_to: int | None = None,
+    any_: bool = False,
+    interval: float | None = None,
+) -> int:
+    """Return when something for me arrives, and show it."""
+    if interval is not None:
+        remark("--interval is not needed: wait sleeps on a doorbell and asks nothing while idle")
+    who = seat.caller()
+    rooms = [names.same(names.channel(one)) for one in channels]
+    asked = reading.Waiting(rooms, seconds=max(0.0, timeout), which="any" if any_ else "wakes", sender=names.agent(from_) if from_ else "", reply_to=reply_to)
+    seat.drive(reading.wait(who, asked, fresh(6), time.monotonic), Shower(who.me, as_json=seat.json, rooms=len(rooms) != 1))
+    return 0
+
+
+def export(seat: Seat, *, channel: str, directory: str, follow: bool = False) -> int:
+    """A channel as a folder of markdown files."""
+    from .transcript import export as run
+
+    return run(seat, names.same(names.channel(channel)), directory, follow=follow)
+
+
+def import_folder(seat: Seat, *, directory: str, channel: str | None = None) -> int:
+    """A folder of markdown files as a channel."""
+    from .transcript import import_folder as run
+
+    return run(seat, directory, channel)
