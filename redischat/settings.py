@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
-from . import names
 from .errors import NoIdentity, SpeakAsYourself, TwoIdentities
 
 TYPE_CHECKING = False
@@ -32,7 +31,10 @@ class Binding:
 
 
 class Settings:
-    """One caller's place: ``url workspace agent token session project state_dir embedded``; ``sources`` says where each came from."""
+    """One caller's place: ``url workspace agent token session project state_dir embedded``; ``sources`` says where each came from.
+
+    Names are as given: whoever uses them checks them (names.py).
+    """
 
     __slots__ = (
         "agent",
@@ -60,7 +62,7 @@ class Settings:
         config = read_pairs(os.path.join(self.project, CONFIG))
         self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
         self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
-        self.workspace = names.name("workspace", self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default"))
+        self.workspace = self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default")
         self.session_id = env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or ""
         self.session = self.session_id or f"shell@{host()}:{self.project}"
         self.bindings = _bindings(self.bindings_dir())
@@ -77,30 +79,31 @@ class Settings:
         return value
 
     def bindings_dir(self) -> str:
-        """Where this user's tokens for this broker and workspace lie."""
-        return os.path.join(self.state_dir, "bindings", sha1(self.url.encode("utf-8", "surrogateescape")).hexdigest()[:10], self.workspace.lower())
+        """Where this user's tokens for this broker and workspace lie; a digest, so that no name can lead elsewhere."""
+        world = f"{self.url}\n{self.workspace.lower()}".encode("utf-8", "surrogateescape")
+        return os.path.join(self.state_dir, "bindings", sha1(world).hexdigest()[:16])
 
     def _who(self, flag: str | None) -> tuple[str, str]:
         """Flag, environment, my session's binding, the only binding of this project, the project's wished-for name; "" if none."""
-        wanted, mine = names.agent(flag) if flag else "", self._mine()
+        wanted, mine = flag or "", self._mine()
         from_env = self.env.get("REDISCHAT_AGENT", "")
         if from_env:
-            agent, source = names.agent(from_env), "REDISCHAT_AGENT"
+            agent, source = from_env, "REDISCHAT_AGENT"
         elif len(mine) == 1:
             agent, source = mine[0].agent, "this session's identity" if self.session_id else "the only agent of this project"
         elif not mine and self.wished:
-            agent, source = names.agent(self.wished), os.path.join(self.project, CONFIG)
+            agent, source = self.wished, os.path.join(self.project, CONFIG)
         elif not mine and self.session_id:
             agent, source = self.own_name(), "this session's default"
         else:
             agent, source = "", "nobody yet"
         if wanted:
-            may = not agent or source == "this session's default" or any(names.same(one.agent) == names.same(wanted) for one in mine)
-            if names.same(wanted) != names.same(agent) and not may:
+            may = not agent or source == "this session's default" or any(one.agent.lower() == wanted.lower() for one in mine)
+            if wanted.lower() != agent.lower() and not may:
                 raise SpeakAsYourself(agent=agent, wanted=wanted)
             agent, source = wanted, "--as"
         self.sources["agent"] = source
-        token = next((one.token for one in mine if names.same(one.agent) == names.same(agent)), "")
+        token = next((one.token for one in mine if one.agent.lower() == agent.lower()), "")
         return agent, token or self.env.get("REDISCHAT_TOKEN", "")
 
     def _mine(self) -> list[Binding]:

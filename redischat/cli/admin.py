@@ -12,6 +12,24 @@ if TYPE_CHECKING:
     from .perform import Seat
 
 LOG_LINES = 50
+_ORDER = (
+    "running",
+    "stopped",
+    "why",
+    "version",
+    "pid",
+    "host",
+    "socket",
+    "directory",
+    "aof",
+    "fsync",
+    "memory_bytes",
+    "memory_limit",
+    "messages",
+    "clients",
+    "uptime_seconds",
+    "loading",
+)
 _ACTIONS = ("start", "stop", "status", "logs")
 
 
@@ -40,7 +58,20 @@ def server(seat: Seat, *, action: str = "status", force: bool = False, lines: in
 
 
 def _stated(got: dict[str, Any]) -> str:
-    return "".join(f"{key.replace('_', ' '):<16} {inert(str(value))}\n" for key, value in got.items() if value is not None)
+    """The broker's facts, the one that was asked for first."""
+    order = [key for key in _ORDER if key in got] + [key for key in got if key not in _ORDER]
+    return "".join(f"{key.replace('_', ' '):<14} {_plain(key, got[key])}\n" for key in order if got[key] not in (None, ""))
+
+
+def _plain(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.startswith("memory") and isinstance(value, int):
+        return f"{value / (1 << 20):.1f} MiB" if value else "no limit"
+    if key == "uptime_seconds":
+        minutes, seconds = divmod(int(value), 60)
+        return f"{minutes // 60} h {minutes % 60} min {seconds} s"
+    return inert(str(value))
 
 
 def demo(seat: Seat, *, fast: bool = False) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from .. import names
-from ..calls.call import Caller
+from ..calls import agents as calls
+from ..errors import CouldNotLook
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
@@ -80,7 +81,12 @@ def _identified(got: dict[str, Any], settings: Settings) -> str:
 def whoami(seat: Seat) -> int:
     """Who, where, and where each value comes from."""
     settings, me = seat.settings, seat.settings.agent
-    found = seat.run(_holder(Caller(seat.keys, me or "-"))) if me else {}
+    found: dict[str, Any] = {}
+    failure = None
+    try:
+        found = seat.run(calls.records(seat.keys, [names.agent(me)]))[0] if me else {}
+    except CouldNotLook as error:
+        failure = error  # what is known here is shown all the same
     mine = next((one for one in settings.bindings if names.same(one.agent) == names.same(me)), None)
     got = {
         "agent": me or None, "agent_from": settings.sources["agent"], "held": found.get("held", False), "holder": found.get("session") or None,
@@ -90,7 +96,14 @@ def whoami(seat: Seat) -> int:
     }  # fmt: skip
     if seat.json:
         put(record(got))
-        return 0
+    else:
+        _introduce(got, me)
+    if failure:
+        raise failure
+    return 0
+
+
+def _introduce(got: dict[str, Any], me: str) -> None:
     put(f"agent      {me or 'nobody yet: redischat identify NAME'}  ({got['agent_from']})\n")
     if got["held"]:
         put(
@@ -101,16 +114,6 @@ def whoami(seat: Seat) -> int:
     put(f"session    {inert(got['session'])}\n")
     for what in ("workspace", "url", "project"):
         put(f"{what:<10} {inert(str(got[what]))}  ({inert(str(got[what + '_from']))})\n")
-    return 0
-
-
-def _holder(who: Caller) -> Any:
-    from ..calls.agents import records as held
-
-    call = held(who.keys, [who.agent])
-    read = call.read
-    call.read = lambda reply: read(reply)[0]
-    return call
 
 
 def sync(seat: Seat) -> int:

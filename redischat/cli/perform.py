@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from .. import names
 from ..calls.call import Caller, Once
 from ..errors import CannotWrite, ChatError, Interrupted, Sandboxed, Usage
 from ..keys import Keys
@@ -29,16 +30,17 @@ class Seat:
 
     def __init__(self, settings: Settings, *, json: bool = False) -> None:
         self.settings, self.json = settings, json
-        self.keys = Keys(settings.workspace)
+        self.keys = Keys(names.name("workspace", settings.workspace))
         self._wire: Wire | None = None
 
     def caller(self) -> Caller:
         """Who acts; refused when nobody is known."""
-        return Caller(self.keys, self.settings.me(), self.settings.token)
+        return Caller(self.keys, names.agent(self.settings.me()), self.settings.token)
 
     def onlooker(self) -> Caller:
         """Who looks: an agent if there is one; verbs that move nothing need none."""
-        return Caller(self.keys, self.settings.agent, self.settings.token)
+        agent = self.settings.agent
+        return Caller(self.keys, names.agent(agent) if agent else "", self.settings.token)
 
     @property
     def wire(self) -> Wire:
@@ -99,7 +101,7 @@ def perform(name: str, given: dict[str, Any]) -> int:
     seat: Seat | None = None
     try:
         common = {key: given.pop(key, None) for key in _COMMON}
-        if "from_" in given and verb.runner != "wait" and name != "wait":
+        if "from_" in given and name != "wait":  # agent-chat's word for --as
             common["as_"] = given.pop("from_") or common["as_"]
         settings = here(common)
         for warning in settings.warnings:
@@ -163,13 +165,11 @@ def text_of(text: str | None, file: str | None, what: str) -> str | None:
     source = file if file is not None else text
     if source is None:
         return None
-    from ..names import decoded
-
     try:
         if source == "-":
             with open(0, "rb", closefd=False) as stdin:
-                return decoded(stdin.read(), what)
+                return names.decoded(stdin.read(), what)
         with open(source, "rb") as opened:
-            return decoded(opened.read(), what)
+            return names.decoded(opened.read(), what)
     except OSError as error:
         raise Usage(message=f"cannot read {source!r}: {os.strerror(error.errno or 0)}") from None

@@ -71,18 +71,16 @@ def drained() -> bool:
         return True
     import fcntl
     import select
-    from array import array
 
     fionread = 0x541B if sys.platform == "linux" else 0x4004667F
-    poll, end, left = select.poll(), time.monotonic() + DRAIN_S, array("i", [1])
+    poll, end = select.poll(), time.monotonic() + DRAIN_S
     poll.register(1, select.POLLOUT)
     while time.monotonic() < end:
         if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
             return False
-        fcntl.ioctl(1, fionread, left)
-        if not left[0]:
+        if not any(fcntl.ioctl(1, fionread, bytes(4))):  # as bytes: the array module brings collections along, 1.5 ms
             return True
-        time.sleep(0.0005)
+        time.sleep(0.0002)
     return True
 
 
@@ -138,6 +136,8 @@ def before(note: dict[str, Any]) -> str:
         text += f"#{note['channel']}: messages {low}-{high} ({note['gap']}) were removed before they were read here\n"
     if note.get("gone_from"):
         text += f"REWOUND #{note['channel']}: messages {note['gone_from']}-{note['gone_to']} are gone (the broker's data was set back); new ones will use these numbers again\n"
+    if note.get("busy_until"):
+        text += f"#{note['channel']}: another reader of yours is showing this until {when(note['busy_until'])}; what it does not show comes here\n"
     return text
 
 

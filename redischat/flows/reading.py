@@ -7,15 +7,15 @@ means that nobody drives any more; what was taken lapses by itself. A Call that 
 from __future__ import annotations
 
 from ..calls import agents, channels, messages
-from ..calls.call import Listen, Show
-from ..errors import ChannelClosed, NoChannel, NotMember, TimedOut
+from ..calls.call import Listen, Show, iso
+from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, TimedOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
-    from ..calls.call import Caller
+    from ..calls.call import Call, Caller
 
     Flow = Generator[Any, Any, Any]
 
@@ -23,23 +23,24 @@ ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 class Limits:
-    """How much one reader can show: messages and bytes."""
+    """How much one reader can show (messages, bytes), and for how long its showing keeps the other readers of its agent waiting."""
 
-    __slots__ = ("count", "size")
+    __slots__ = ("count", "lease_ms", "size")
 
-    def __init__(self, count: int = messages.TAKE_COUNT, size: int = messages.TAKE_BYTES) -> None:
-        self.count, self.size = count, size
+    def __init__(self, count: int = messages.TAKE_COUNT, size: int = messages.TAKE_BYTES, lease_ms: int = messages.LEASE_MS) -> None:
+        self.count, self.size, self.lease_ms = count, size, lease_ms
 
 
 class Reading:
     """What a reader was handed: ``messages``, ``notes`` (one a channel: more, gap, passive), where it is not, and whether somebody else is showing."""
 
-    __slots__ = ("absent", "again", "busy_ms", "messages", "notes")
+    __slots__ = ("absent", "again", "busy", "busy_ms", "messages", "notes")
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.notes: list[dict[str, Any]] = []
         self.absent: list[str] = []
+        self.busy: list[dict[str, Any]] = []
         self.busy_ms = 0
         self.again = False
 
@@ -48,9 +49,11 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
     """One take, shown, and acked as far as it was shown. Gives a Reading."""
     taken = None
     try:
-        taken = yield messages.take(who, rooms, lease, how=how, count=limits.count, size=limits.size)
-        reading = _reading(taken)
-        shown = yield Show(reading.messages, reading.notes) if reading.messages or reading.notes else []
+        taken = yield messages.take(who, rooms, lease, how=how, lease_ms=limits.lease_ms, count=limits.count, size=limits.size)
+        rows, reading = taken["rows"], _reading(taken)
+        if not reading.messages and not reading.notes:
+            return reading
+        shown = yield Show(reading.messages, reading.notes, lambda shown: _ack(who, lease, rows, shown, shown))
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -59,9 +62,19 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
         else:
             yield _ack(who, lease, taken["rows"], getattr(error, "shown", 0), getattr(error, "maybe", 0))
         raise
-    if reading.messages or reading.notes:
-        yield _ack(who, lease, taken["rows"], shown, shown)
+    yield from _acked(_ack(who, lease, rows, shown, shown))
     return reading
+
+
+def _acked(ack: Call) -> Flow:
+    """An interrupted ack may not have been sent: what was shown must not come again, nor its lease stay."""
+    try:
+        yield ack
+    except (GeneratorExit, ChatError):
+        raise
+    except BaseException:
+        yield ack
+        raise
 
 
 def _reading(taken: dict[str, Any]) -> Reading:
@@ -73,11 +86,17 @@ def _reading(taken: dict[str, Any]) -> Reading:
             reading.absent.append(row["channel"])
         if row["word"] == "busy":
             reading.busy_ms = max(reading.busy_ms, row["until"] - taken["now"])
-        note = {key: row[key] for key in ("more", "gap", "passive", "lo", "previews", "gone_from", "gone_to") if row.get(key)}
-        if note:
+            reading.busy.append(_note(row, busy_until=iso(row["until"])))
+        seen = {key: row[key] for key in ("more", "gap", "passive", "lo", "previews", "gone_from", "gone_to") if row.get(key)}
+        if seen:
             first = next((one["seq"] for one in row.get("messages", ())), row.get("hi", 0) + 1)
-            reading.notes.append({"kind": "read", "channel": row["name"], "first": first, **note})
+            reading.notes.append(_note(row, first=first, **seen))
     return reading
+
+
+def _note(row: dict[str, Any], **seen: Any) -> dict[str, Any]:
+    """What is to be known of one channel beside its messages: how many more wait, how many were removed, until when another reader shows it."""
+    return {"kind": "read", "channel": row["name"], "more": 0, "gap": 0, "busy_until": None, **seen}
 
 
 def _ack(who: Caller, lease: str, rows: list[dict[str, Any]], shown: int, maybe: int) -> Any:
@@ -99,6 +118,7 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
         rooms = yield agents.rooms(who.keys, who.me)
         if not rooms:
             raise NotMember(channel="any channel", agent=who.agent)
+    patience = now() + messages.LEASE_MS / 1000
     while True:
         reading = yield from hand_out(who, rooms, lease, limits, how)
         if reading.absent:
@@ -106,7 +126,11 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
         if reading.messages or reading.notes:
             return reading
         if reading.busy_ms > 0:
-            yield Listen([who.keys.bell(who.me)], now() + reading.busy_ms / 1000 + ROOM_TO_SETTLE_S)
+            if now() >= patience:  # a reader that renews its lease: say so, do not wait for it for ever
+                reading.notes = reading.busy
+                yield Show([], reading.notes)
+                return reading
+            yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + ROOM_TO_SETTLE_S)
         elif not reading.again:
             return reading
 
@@ -122,13 +146,23 @@ def not_there(who: Caller, channel: str) -> Flow:
 
 
 class Waiting:
-    """What a wait is for: in which channels ("" = all mine), which messages, from whom, in answer to which, for how long."""
+    """What a wait is for: in which channels (none = all mine), which messages, from whom, in answer to which, for how long; ``endless``: not only the first."""
 
-    __slots__ = ("limits", "reply_to", "rooms", "seconds", "sender", "which")
+    __slots__ = ("endless", "limits", "reply_to", "rooms", "seconds", "sender", "which")
 
-    def __init__(self, rooms: Sequence[str] = (), *, seconds: float = 900, which: str = "wakes", sender: str = "", reply_to: int | None = None) -> None:
+    def __init__(
+        self,
+        rooms: Sequence[str] = (),
+        *,
+        seconds: float = 900,
+        which: str = "wakes",
+        sender: str = "",
+        reply_to: int | None = None,
+        limits: Limits | None = None,
+        endless: bool = False,
+    ) -> None:
         self.rooms, self.seconds, self.which, self.sender, self.reply_to = tuple(rooms), seconds, which, sender, reply_to
-        self.limits = Limits()
+        self.limits, self.endless = limits or Limits(), endless
 
 
 def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> Flow:
@@ -138,29 +172,33 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
         raise NotMember(channel="any channel", agent=who.agent)
     until = look_at = now() + asked.seconds
     seen: dict[str, int] = dict.fromkeys(rooms, 0)
-    ring = "closed"  # the first look asks whether the channels are open at all
     while True:
         heard = yield Listen(_bells(who, seen, asked), min(until, look_at))
-        if heard is None and now() >= until:
-            raise TimedOut(agent=who.agent, seconds=f"{asked.seconds:g}")
-        if heard == "rooms" and not asked.rooms:
+        over = heard is None and now() >= until  # one last look: the doorbell may have been deaf until now, or the broker gone
+        if heard in ("again", "rooms") and not asked.rooms:  # whoever subscribes may have missed that it is in another channel now
             seen = {room: seen.get(room, 0) for room in (yield agents.rooms(who.keys, who.me))}
-        if not seen:
-            continue
         found = yield messages.look(who, seen, which=asked.which, sender=asked.sender, reply_to=asked.reply_to)
         news, busy_ms = yield from _looked(who, found, seen, asked)
-        reading = yield from hand_out(who, news, lease, asked.limits) if news else _nothing()
+        reading = yield from _handed(who, news, lease, asked)
         if reading.messages or reading.notes:
             return reading
-        if asked.rooms and "closed" in (ring, heard):
+        if over:
+            raise TimedOut(agent=who.agent, seconds=f"{asked.seconds:g}")
+        if asked.rooms and heard in ("again", "closed"):
             yield from _all_closed(who, asked.rooms)
-        ring, busy_ms = "", max(busy_ms, reading.busy_ms)
+        busy_ms = max(busy_ms, reading.busy_ms)
         look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else until
 
 
-def _nothing() -> Flow:
-    yield []
-    return Reading()
+def _handed(who: Caller, news: list[str], lease: str, asked: Waiting) -> Flow:
+    """What these channels have; for an endless wait page after page, until there is no more."""
+    reading = Reading()
+    while news:
+        reading = yield from hand_out(who, news, lease, asked.limits)
+        some = reading.messages or reading.notes
+        if (some and not asked.endless) or not (some or reading.again):
+            break
+    return reading
 
 
 def _bells(who: Caller, rooms: dict[str, int], asked: Waiting) -> list[str]:
