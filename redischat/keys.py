@@ -13,14 +13,15 @@ heads                 hash     channel -> "seq epoch name"                      
 broadcasts            hash     channel -> name, those open in broadcast mode                               open, mode, delete
 everyone              hash     channel -> "seq from seq from": last two for everyone, by two authors       post, delete
 hinted                hash     "channel agent" -> epoch in which the hint on narrowing was given           post, delete
-ch:<c>:meta           hash     name state reason how mode topic briefing* cap talk count created* epoch    open, close, leave, mode, ...
+ch:<c>:meta           hash     name state reason how mode topic briefing* cap talk count summary *_at *_by  open, close, leave, mode, ...
 ch:<c>:members        hash     agent -> "display in since" | "display left since heard read"               open, join, leave
 ch:<c>:messages       stream   0-<seq>: f k w t x b, then to r th h s as given                             post, notices, import
 ch:<c>:audits         stream   <seq of the last message>-<n>                                               tasks, paths
 ch:<c>:events         stream   0-<n>                                                                       events
+ch:<c>:draft          stream   a repaired copy; never outlives its script                                  recover-pending
 marks:<a>             hash     channel -> "heard read epoch maybe lease hi until spoke"                    join, post, take, ack, leave
 owed:<a>              hash     channel -> "first last count" of messages that name me                      post, leave, delete
-i:<verb>:<key>        string   a mutation's reply, 10 minutes (24 h when the caller names the key)         every mutation
+i:<verb>:<c>:<a>:<k>  string   a mutation's reply, 10 minutes (24 h when the caller names the key)         every mutation
 scratch:<a>           -        never exists: DELeted first by what must work when memory is full           take, ack, leave, ...
 bell:<a>              channel  (sharded pub/sub) something concerns this agent                             post, join, delete, identify
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
@@ -69,9 +70,9 @@ class Keys:
         """A key that never exists; its DEL lets a script finish when memory is full."""
         return self.prefix + "scratch:" + agent
 
-    def idem(self, verb: str, key: str) -> str:
-        """The stored reply of one mutation."""
-        return f"{self.prefix}i:{verb}:{key}"
+    def idem(self, verb: str, agent: str, key: str, channel: str = "") -> str:
+        """The stored reply of one mutation: a key means the same only to the same agent, verb and channel."""
+        return f"{self.prefix}i:{verb}:{channel}:{agent}:{key}"
 
     def bell(self, agent: str) -> str:
         """Doorbell of one agent."""

@@ -1,7 +1,7 @@
 -- Bind a name to a session. A name belongs to one session at a time; each binding draws a new token and the old one is refused from then on.
 -- want: take (mine, free, or my project's ended session) | over (a quiet or gone holder too) | force (a live one too: a person's way).
 -- Each change of hands leaves a notice in the agent's channels and rings the old holder.
--- Replies: {"ok", how, display, old_session, seen_ms}: how = new | mine | succeeded | taken_over. {"again", reply}
+-- Replies: {"ok", how, display, old_session, seen_ms, token}: how = new | mine | succeeded | taken_over. {"again", reply}
 -- {"held", display, session, host, since, seen, project}
 -- with: idem, head, notice
 local agents, sessions, heads, idem, bell = unpack(KEYS)
@@ -26,10 +26,12 @@ end
 redis.call("HSET", agents, name, table.concat({display, token, session, host, NOW_MS, NOW_MS, "live", project}, " "))
 redis.call("HSET", sessions, session, name)
 if how == "taken_over" then
+    local bound = redis.call("HGETALL", sessions) -- whoever lost the name cannot have it back as "mine", under an earlier session id either
+    for i = 1, #bound, 2 do if bound[i + 1] == name and bound[i] ~= session then redis.call("HDEL", sessions, bound[i]) end end
     for i = 10, #ARGV do
         local text = display .. " changed hands: another session speaks under this name from now on." .. (reason ~= "" and " Reason: " .. reason or "")
         if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 14], heads, KEYS[2 * i - 13], ARGV[i], display, "taken_over", text) end
     end
     redis.call("SPUBLISH", bell, "taken_over")
 end
-return remember(idem, keep, {"ok", how, display, old, seen})
+return remember(idem, keep, {"ok", how, display, old, seen, token})

@@ -13,7 +13,8 @@ if not display then
     if place == "left" and name[1] == "not_member" then return {"ok", "already", name[2], 0, 0} end
     return name
 end
-local mark = mark_of(redis.call("HGET", marks, channel))
+local record = redis.call("HGET", marks, channel)
+local mark = record and mark_of(record) or new_mark("-", 0)
 redis.call("HSET", members, me, table.concat({display, "left", NOW_MS, mark.heard, mark.read}, " "))
 redis.call("HDEL", marks, channel)
 redis.call("HDEL", owed, channel)

@@ -7,6 +7,7 @@ local world, meta, members, heads, agents, broadcasts, idem, marks, bell = unpac
 -- then KEYS: marks and bell of each one named
 local format, channel, name, me, display, token, keep, epoch, topic, briefing, mode, cap, since = unpack(ARGV)
 -- then ARGV: named
+local CAP = 200 -- messages, where none is asked for: two polite models do not stop by themselves
 
 local past = again(idem)
 if past then return past end
@@ -37,7 +38,7 @@ if facts[1] then
 else
     new, head, mode = 1, 0, mode == "" and "ordinary" or mode
     redis.call("HSET", meta, "name", name, "state", "open", "reason", "", "how", "", "mode", mode, "topic", topic, "briefing", briefing,
-        "briefing_by", briefing ~= "" and display or "", "briefing_at", briefing ~= "" and NOW_MS or 0, "cap", cap ~= "" and cap or (mode == "broadcast" and 0 or 200),
+        "briefing_by", briefing ~= "" and display or "", "briefing_at", briefing ~= "" and NOW_MS or 0, "cap", cap ~= "" and cap or (mode == "broadcast" and 0 or CAP),
         "talk", 0, "count", 0, "created_at", NOW_MS, "created_by", display, "epoch", epoch)
     if not found then redis.call("HSET", world, "format", format, "created_at", NOW_MS) end
     redis.call("HSET", heads, channel, table.concat({0, epoch, name}, " "))
@@ -46,6 +47,7 @@ else
         join(members, agents, meta, heads, KEYS[2 * i - 18], KEYS[2 * i - 17], channel, string.lower(ARGV[i]), ARGV[i], 0)
     end
 end
+if me ~= "" then bear(agents, me, display, NOW_MS) end
 local joined = me == "" and "no" or join(members, agents, meta, heads, marks, bell, channel, me, display, since)
 if since ~= "" and joined == "already" then table.insert(ignored, "since") end
 return remember(idem, keep, {"ok", new, name, joined, head, table.concat(ignored, ",")})

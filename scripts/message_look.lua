@@ -1,7 +1,7 @@
 -- Is there something for me to be woken by? Takes nothing, changes nothing, may be asked as often as one likes.
 -- which: wakes (what wakes me; a channel's end counts) or any (every message of somebody else). from, reply_to: only such a one counts ("" = all).
 -- Replies: {"ok", now_ms, rows}; a row is {channel, name, word, ...}: "news" | "quiet", seen (looked up to here: no need to look there again) |
--- "busy", until_ms (another reader of mine is showing this) | "not_member".
+-- "on", seen (nothing so far, look on from here) | "busy", until_ms (another reader of mine is showing this) | "not_member".
 -- with: head, mark, news
 local heads, marks = unpack(KEYS)
 -- then KEYS: streams
@@ -21,16 +21,16 @@ local function counts(entry, seq, mark)
     return reply_to == "" or given(entry, "r") == reply_to
 end
 
-local function look(stream, mark, at)
+local function look(stream, mark, at, head)
     local looked = 0
     repeat
-        local step = redis.call("XRANGE", stream, "(0-" .. at, "+", "COUNT", STEP)
+        local step = redis.call("XRANGE", stream, "(0-" .. at, "0-" .. head, "COUNT", STEP) -- no further: what strangers put behind it is no news
         for _, row in ipairs(step) do
             at, looked = tonumber(string.sub(row[1], 3)), looked + 1
             if counts(row[2], at, mark) then return "news", at end
         end
     until #step < STEP or looked >= SCAN
-    return "quiet", at
+    return at < head and looked >= SCAN and "on" or "quiet", at
 end
 
 local rows = {}
@@ -43,7 +43,7 @@ for i = 5, #ARGV, 2 do
     else
         local at = math.max(mark.read, tonumber(ARGV[i + 1]))
         local word, seen = "quiet", at
-        if head > at then word, seen = look(KEYS[2 + (i - 3) / 2], mark, at) end
+        if head > at then word, seen = look(KEYS[2 + (i - 3) / 2], mark, at, head) end
         if word == "news" and mark.lease ~= "-" and mark.ends > NOW_MS then word, seen = "busy", mark.ends end
         table.insert(rows, {channel, name, word, seen})
     end

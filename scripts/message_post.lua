@@ -27,7 +27,7 @@ local mark = redis.call("HGET", marks, channel)
 mark = mark and mark_of(mark)
 if not mark or mark.epoch ~= epoch then return {"not_member", name, display} end
 if facts[1] ~= "open" then return {"closed", name, facts[6]} end
-if reply_to ~= "" and tonumber(reply_to) > head then return {"no_seq", name, reply_to, head} end
+if reply_to ~= "" and (tonumber(reply_to) > head or tonumber(reply_to) < 1) then return {"no_seq", name, reply_to, head} end
 
 local mode, cap, talk, count, named = facts[2], tonumber(facts[3]), tonumber(facts[4]) + 1, tonumber(facts[5]), {unpack(ARGV, 11)}
 local audience, shown = audience_of(members, name, mode, ask, named)

@@ -19,18 +19,18 @@ def identify(
     keys: Keys, name: str, *, session: str, host: str, project: str, want: str = "take", reason: str = "", rooms: Sequence[str] = (), once: Once
 ) -> Call:
     """Bind ``name`` to ``session`` (agent_identify.lua). Gives ``agent token how old_session old_seen``."""
-    me, token = name.lower(), fresh(16)
+    me = name.lower()
     tail = [key for room in rooms for key in (keys.channel(room, "messages"), keys.live(room))]
 
     def bound(words: list[Any]) -> dict[str, Any]:
-        how, display, old, seen = words
+        how, display, old, seen, token = words  # under a key that came before it is the token of then
         return {"agent": display, "token": token, "how": how, "old_session": unpacked(old), "old_seen": iso(seen)}
 
     return run(
         "agent_identify",
-        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", once.key), "bell": keys.bell(me)},
+        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", me, once.key), "bell": keys.bell(me)},
         {
-            "name": me, "display": name, "session": packed(session), "host": packed(host), "project": packed(project), "token": token, "want": want,
+            "name": me, "display": name, "session": packed(session), "host": packed(host), "project": packed(project), "token": fresh(16), "want": want,
             "keep": once.seconds, "reason": reason,
         },
         bound, tail, rooms,

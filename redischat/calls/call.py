@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 
+# Every carrier's patience.
+CONNECT_S = 2.0
+ANSWER_S = 5.0
+RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
+LOADING_S = 60.0
+PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
+KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
+
 
 class Call:
     """One command, not yet sent: a script with its keys and arguments by name, or a plain command. ``read`` makes sense of the reply."""
@@ -45,12 +53,15 @@ class Listen:
 
 
 class Show:
-    """Hand messages to whoever reads, oldest first. Answer: how many left whole. An error raised while showing carries that number in ``shown``."""
+    """Hand messages to whoever reads, oldest first. Answer: how many left whole. An error raised while showing carries that number in ``shown``.
 
-    __slots__ = ("messages", "notes")
+    ``acking(n)`` is the Call that acks the first ``n``, for a reader that does so before the flow does.
+    """
 
-    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]]) -> None:
-        self.messages, self.notes = messages, notes
+    __slots__ = ("acking", "messages", "notes")
+
+    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call]) -> None:
+        self.messages, self.notes, self.acking = messages, notes, acking
 
 
 def run(
@@ -107,6 +118,21 @@ def iso(ms: int | str) -> str | None:
         return None
     at = gmtime(ms // 1000)
     return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{ms % 1000:03}Z"
+
+
+def ms_of(text: str | None) -> int:
+    """What :func:`iso` was given, or any other ISO 8601 time with an offset; None is 0.
+
+    Raises:
+        ValueError: it is no such time, or lies before 1970.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    at = datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)
+    ms = (at - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1) if at.tzinfo else -1
+    if ms < 0:
+        raise ValueError(text)
+    return ms
 
 
 def packed(text: str) -> str:

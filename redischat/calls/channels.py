@@ -44,6 +44,7 @@ def open(
 ) -> Call:
     """Create or join a channel (channel_open.lua). Gives ``channel new joined head ignored``."""
     keys, channel = who.keys, name.lower()
+    members = [one for one in members if one.lower() != who.me]
 
     def opened(words: list[Any]) -> dict[str, Any]:
         new, written, joined, head, ignored = words
@@ -53,7 +54,7 @@ def open(
         "channel_open",
         {
             "world": keys.meta, **_keys(keys, channel, "meta", "members", "heads", "agents", "broadcasts"),
-            "idem": keys.idem("open", once.key), "marks": keys.marks(who.me), "bell": keys.bell(who.me),
+            "idem": keys.idem("open", who.me, once.key, channel), "marks": keys.marks(who.me), "bell": keys.bell(who.me),
         },
         {
             "format": FORMAT, "channel": channel, "name": name, "me": who.me, "display": who.agent, "token": who.token, "keep": once.seconds, "epoch": fresh(4),
@@ -70,7 +71,7 @@ def leave(who: Caller, channel: str, *, once: Once) -> Call:
         "channel_leave",
         {
             **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "marks": keys.marks(who.me), "owed": keys.owed(who.me),
-            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", once.key), **_keys(keys, channel, "room", "live"),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **_keys(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
         lambda words: {"channel": words[1], "left": words[0] == "left", "closed": str(words[2]) == "1", "members": int(words[3])},
@@ -83,7 +84,7 @@ def close(who: Caller, channel: str, reason: str, *, once: Once) -> Call:
     return run(
         "channel_close",
         {
-            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me), "idem": keys.idem("close", once.key),
+            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me), "idem": keys.idem("close", who.me, once.key, channel),
             **_keys(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "reason": reason},
@@ -96,7 +97,7 @@ def reopen(who: Caller, channel: str, *, cap: int | None = None, once: Once) -> 
     keys = who.keys
     return run(
         "channel_reopen",
-        {**_keys(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", once.key), "live": keys.live(channel)},
+        {**_keys(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", who.me, once.key, channel), "live": keys.live(channel)},
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": "" if cap is None else cap},
         lambda words: {"channel": words[1], "how": words[0], "max_messages": int(words[2]), "messages": int(words[3]), "members": int(words[4])},
     )
@@ -107,7 +108,11 @@ def mode(who: Caller, channel: str, to: str, text: str, *, once: Once) -> Call:
     keys = who.keys
     return run(
         "channel_mode",
-        {**_keys(keys, channel, "stream", "meta", "members", "heads", "agents", "broadcasts"), "idem": keys.idem("mode", once.key), "live": keys.live(channel)},
+        {
+            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents", "broadcasts"),
+            "idem": keys.idem("mode", who.me, once.key, channel),
+            "live": keys.live(channel),
+        },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "mode": to, "text": text},
         lambda words: {"channel": words[1], "changed": words[0] == "changed", "mode": words[2], "members": int(words[3])},
     )
@@ -118,7 +123,11 @@ def briefing(who: Caller, channel: str, rules: str, text: str, *, once: Once) ->
     keys = who.keys
     return run(
         "channel_briefing",
-        {**_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "idem": keys.idem("briefing", once.key), "live": keys.live(channel)},
+        {
+            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"),
+            "idem": keys.idem("briefing", who.me, once.key, channel),
+            "live": keys.live(channel),
+        },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "briefing": rules, "text": text},
         lambda words: {"channel": words[0], "briefing": rules, "briefing_by": words[1], "briefing_at": iso(words[2])},
     )
@@ -131,7 +140,7 @@ def delete(who: Caller, channel: str, members: Sequence[str], *, once: Once) -> 
         "channel_delete",
         {
             **_keys(keys, channel, "stream", "audits", "events", "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted"),
-            "scratch": keys.scratch(who.me), "idem": keys.idem("delete", once.key), **_keys(keys, channel, "room", "live"),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("delete", who.me, once.key, channel), **_keys(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
         lambda words: {"channel": words[0], "messages": int(words[1])},
@@ -147,6 +156,17 @@ def retain(who: Caller, channel: str, most: int) -> Call:
         {**_keys(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me)},
         {"channel": channel, "me": who.me, "token": who.token, "most": most},
         lambda words: {"channel": words[0], "removed": int(words[1]), "messages": int(words[2])},
+    )
+
+
+def repair(who: Caller, channel: str) -> Call:
+    """Make a damaged channel whole (channel_repair.lua). Gives ``channel kept dropped``; nothing is dropped from one that is whole."""
+    keys = who.keys
+    return run(
+        "channel_repair",
+        {"stream": keys.channel(channel, "messages"), "draft": keys.channel(channel, "draft"), **_keys(keys, channel, "meta", "members", "heads", "agents")},
+        {"channel": channel, "me": who.me, "token": who.token},
+        lambda words: {"channel": words[0], "kept": int(words[1]), "dropped": int(words[2])},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, pairs, plain, run
+from .call import Call, Caller, Once, iso, ms_of, pairs, plain, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ LEASE_MS = 5_000  # a delivery lease: how long one reader's showing keeps the ot
 TAKE_COUNT = 1_000
 TAKE_BYTES = 1 << 20
 KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
+LETTERS = {kind: letter for letter, kind in KINDS.items()}
 _PART = "\ufffd"  # what a character becomes that a cut went through
 IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
 
@@ -48,7 +49,7 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
         {
             "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
             "agents": keys.agents, "marks": keys.marks(who.me), "owed": keys.owed(who.me), "everyone": keys.everyone, "hinted": keys.hinted,
-            "idem": keys.idem("post", once.key), "room": keys.room(channel), "live": keys.live(channel),
+            "idem": keys.idem("post", who.me, once.key, channel), "room": keys.room(channel), "live": keys.live(channel),
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "body": draft.body, "ask": "" if named else draft.audience,
@@ -105,7 +106,7 @@ def ack(who: Caller, lease: str, items: Iterable[tuple[str, str, str, int, int]]
 
     return run(
         "message_ack",
-        {"heads": keys.heads, "marks": keys.marks(who.me), "agents": keys.agents, "scratch": keys.scratch(who.me)},
+        {"heads": keys.heads, "marks": keys.marks(who.me), "agents": keys.agents, "scratch": keys.scratch(who.me), "bell": keys.bell(who.me)},
         {"me": who.me, "token": who.token, "lease": lease},
         read, (), [part for item in items for part in item],
     )  # fmt: skip
@@ -115,8 +116,18 @@ def release(who: Caller, lease: str) -> Call:
     """Give back what a lease still holds (message_release.lua). Gives the number of channels."""
     return run(
         "message_release",
-        {"marks": who.keys.marks(who.me), "scratch": who.keys.scratch(who.me)},
+        {"marks": who.keys.marks(who.me), "scratch": who.keys.scratch(who.me), "bell": who.keys.bell(who.me)},
         {"lease": lease},
+        lambda words: int(words[0]),
+    )
+
+
+def renew(who: Caller, lease: str, lease_ms: int) -> Call:
+    """Keep what a lease holds for ``lease_ms`` more (message_renew.lua). Gives the number of channels."""
+    return run(
+        "message_renew",
+        {"marks": who.keys.marks(who.me), "scratch": who.keys.scratch(who.me)},
+        {"lease": lease, "lease_ms": lease_ms},
         lambda words: int(words[0]),
     )
 
@@ -149,34 +160,53 @@ def newest(keys: Keys, channel: str, name: str, me: str, *, count: int, above: i
 
 
 def audits(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to: int | None = None) -> Call:
-    """The audits that follow messages ``above + 1 .. to``, oldest first."""
+    """The audits that follow messages ``above .. to``, oldest first."""
     words = ("XRANGE", keys.channel(channel, "audits"), f"{above}-0", "+" if to is None else f"{to}-{(1 << 63) - 1}")
-    return plain(*words, read=lambda found: _entries(found, name, me))
+    return plain(*words, read=lambda found: _beside(found, "audits", name, me))
 
 
-def import_batch(who: Caller, channel: str, rows: Sequence[Sequence[Any]]) -> Call:
-    """Append messages that keep their number (message_import.lua); a row is IMPORT_FIELDS. Gives ``channel last_seq stored``."""
+def beside(keys: Keys, channel: str, part: str, name: str, me: str, *, start: str = "-", count: int = TAKE_COUNT) -> Call:
+    """A page of what stands beside the messages (``part``: audits or events), from the id ``start`` on, oldest first."""
+    return plain("XRANGE", keys.channel(channel, part), start, "+", "COUNT", count, read=lambda found: _beside(found, part, name, me))
+
+
+def import_batch(who: Caller, channel: str, rows: Sequence[Sequence[Any]], *, after: int | None = None) -> Call:
+    """Append messages that keep their number (message_import.lua); at most 500 rows, as :func:`row` gives them. Gives ``channel last_seq stored``.
+
+    With ``after`` only where the channel ends there (else NoSuchSeq), and the same batch sent twice is stored once.
+    """
     keys = who.keys
     return run(
         "message_import",
-        {"stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads, "agents": keys.agents},
-        {"channel": channel, "me": who.me, "token": who.token},
+        {
+            "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
+            "agents": keys.agents, "marks": keys.marks(who.me), "live": keys.live(channel),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "after": "" if after is None else after},
         lambda words: {"channel": words[0], "last_seq": int(words[1]), "stored": int(words[2])},
-        (), [part for row in rows for part in row],
+        (), [part for one in rows for part in one],
     )  # fmt: skip
 
 
+def row(record: dict[str, Any]) -> tuple[Any, ...]:
+    """The inverse of :func:`message`: a record as the IMPORT_FIELDS that it is stored by."""
+    to, wakes = record["to"], record["wakes"]
+    audience = {"all": "*", "none": "-"}[wakes] if isinstance(wakes, str) else f",{','.join(wakes).lower()},"
+    given = [record[field] or "" for field in ("reply_to", "thread", "title", "status")]
+    written = to if isinstance(to, str) else ",".join(to or ())
+    return record["seq"], LETTERS[record["kind"]], record["from"], ms_of(record["ts"]) * 1000, record["body"], written, audience, *given
+
+
 def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
-    made = []
-    for id_, fields in found or ():
-        left, _, right = id_.partition("-")
-        if "b" not in pairs(fields):
-            continue  # a stranger's raw XADD
-        if left == "0":
-            made.append(message(name, int(right), fields, me))
-        elif pairs(fields).get("k") == "a":  # an audit: after message `left`, the `right`-th one
-            made.append({**message(name, 0, fields, me), "seq": None, "after": int(left), "n": int(right)})
-    return made
+    """A stranger's raw XADD is no message: it has no body, or an id that is no number."""
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if "b" in pairs(fields)]
+    return [message(name, int(seq), fields, me) for (left, _, seq), fields in rows if left == "0"]
+
+
+def _beside(found: Any, part: str, name: str, me: str) -> list[dict[str, Any]]:
+    """Audits are numbered behind a message (``after``, ``n``); events are numbered on their own (``n``)."""
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if "b" in pairs(fields)]
+    return [{**message(name, 0, fields, me), "seq": None, "after": int(after) if part == "audits" else None, "n": int(n)} for (after, _, n), fields in rows]
 
 
 def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False, cut: int = 0) -> dict[str, Any]:

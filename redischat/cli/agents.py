@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 
 from .. import names
 from ..calls import agents as calls
-from ..errors import CouldNotLook
+from ..errors import CannotKeep, CouldNotLook, NoIdentity, TwoIdentities, Usage
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
@@ -25,9 +27,15 @@ def identify(
 ) -> int:
     """Bind a name to this session; the token goes into this user's state directory."""
     settings = seat.settings
-    claim = flows.Claim(settings.session, host(), settings.project, take_over=take_over, force=force, reason=names.line("reason", reason or ""))
-    got = seat.drive(flows.identify(seat.keys, names.agent(name), claim, once(idem)))
-    others = _remember(settings, got)
+    if force and not (reason or "").strip():
+        raise Usage(message=f"taking a live name needs a reason that its channels are told: redischat identify {name} --take-over --force --reason WHY")
+    claim = flows.Claim(settings.session, host(), settings.home, take_over=take_over, force=force, reason=names.line("reason", reason or ""))
+    name = names.agent(name)
+    _can_keep(settings.bindings_dir(), "Set REDISCHAT_STATE to a directory that you may write")
+    if project:
+        _can_keep(os.path.join(settings.project, os.path.dirname(CONFIG)), "Leave out --project")
+    got = seat.drive(flows.identify(seat.keys, name, claim, once(idem)))
+    others = _remember(seat, got)
     if project:
         _wish(settings, got["agent"])
     if seat.json:
@@ -41,18 +49,30 @@ def identify(
     return 0
 
 
-def _remember(settings: Settings, got: dict[str, Any]) -> list[str]:
-    """Keep the token, private to this user. A harness session is one agent; a shell's project may hold several, named here."""
-    kept = []
-    for one in settings.bindings:
-        same_name = names.same(one.agent) == names.same(got["agent"])
-        if one.session == settings.session and settings.session_id and not same_name:
-            os.unlink(one.path)
-        elif one.project == settings.project and not settings.session_id and not same_name:
-            kept.append(one.agent)
-    facts = {"agent": got["agent"], "token": got["token"], "session": settings.session, "project": settings.project, "host": host()}
-    write_pairs(os.path.join(settings.bindings_dir(), names.same(got["agent"])), facts)
-    return kept
+def _can_keep(directory: str, remedy: str) -> None:
+    """Find out first: a name whose token could not be kept would be held by nobody."""
+    probe = os.path.join(directory, f"{os.getpid()}.tmp")
+    try:
+        write_pairs(probe, {})
+        os.unlink(probe)
+    except OSError as error:
+        raise CannotKeep(path=directory, why=error.strerror or str(error), remedy=remedy) from error
+
+
+def _remember(seat: Seat, got: dict[str, Any]) -> list[str]:
+    """Keep the token, private to this user. A harness session is one agent; a shell's project may hold several: the other ones, by name."""
+    settings, me = seat.settings, names.same(got["agent"])
+    beside = [one for one in settings.bindings if one.project == settings.home and names.same(one.agent) != me]
+    known = seat.run(calls.records(seat.keys, [one.agent for one in beside])) if beside else []
+    lost = [one for one, found in zip(beside, known, strict=True) if one.session == settings.session != found.get("session")]
+    over = [one for one in settings.bindings if one.project == settings.home and names.same(one.agent) == me and got["how"] != "taken_over"]
+    mine = [one for one in settings.bindings if settings.session_id and one.session == settings.session]
+    for path in {one.path for one in (*lost, *over, *mine)}:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    facts = {"agent": got["agent"], "token": got["token"], "session": settings.session, "project": settings.home, "host": host()}
+    write_pairs(settings.binding(me), {**facts, "drawn": str(time.time_ns())})
+    return [] if settings.session_id else sorted({one.agent for one in beside if one not in lost})
 
 
 def _wish(settings: Settings, agent: str) -> None:
@@ -73,6 +93,9 @@ def _identified(got: dict[str, Any], settings: Settings) -> str:
         "taken_over": "you are {agent}, taken over from {old}; its channels are told",
     }[got["how"]].format(agent=got["agent"], old=inert(got["old_session"] or "nobody"))
     lines = [f"{how}, in workspace {settings.workspace}"]
+    wins = settings.env.get("REDISCHAT_AGENT", "")
+    if wins and names.same(wins) != names.same(got["agent"]):
+        lines.append(f"  REDISCHAT_AGENT={inert(wins)} is set in this shell and goes first: unset it, or say --as {got['agent']}")
     if got["joined"]:
         lines.append("  joined the broadcast channels: " + ", ".join("#" + name for name in got["joined"]))
     return "\n".join(lines) + "\n"
@@ -87,27 +110,35 @@ def whoami(seat: Seat) -> int:
         found = seat.run(calls.records(seat.keys, [names.agent(me)]))[0] if me else {}
     except CouldNotLook as error:
         failure = error  # what is known here is shown all the same
-    mine = next((one for one in settings.bindings if names.same(one.agent) == names.same(me)), None)
+    mine = next((one for one in settings.bindings if one.token == settings.token), None)  # told by its session, not its token: that one is no reader's business
     got = {
         "agent": me or None, "agent_from": settings.sources["agent"], "held": found.get("held", False), "holder": found.get("session") or None,
-        "holder_host": found.get("host") or None, "seen": found.get("seen"), "token": bool(settings.token), "session": settings.session,
+        "holder_host": found.get("host") or None, "seen": found.get("seen"), "token": mine is not None and mine.session == found.get("session"), "session": settings.session,
         "workspace": settings.workspace, "workspace_from": settings.sources["workspace"], "url": redacted(settings.url), "url_from": settings.sources["url"],
         "project": settings.project, "project_from": settings.sources["project"], "state": mine.path if mine else settings.state_dir,
     }  # fmt: skip
     if seat.json:
         put(record(got))
     else:
-        _introduce(got, me)
+        _introduce(got, me, "" if me else _nobody(settings))
     if failure:
         raise failure
     return 0
 
 
-def _introduce(got: dict[str, Any], me: str) -> None:
-    put(f"agent      {me or 'nobody yet: redischat identify NAME'}  ({got['agent_from']})\n")
+def _nobody(settings: Settings) -> str:
+    """Why this caller is nobody, in the words of the refusal that other verbs give."""
+    try:
+        return settings.me()
+    except (NoIdentity, TwoIdentities) as error:
+        return error.sentence()
+
+
+def _introduce(got: dict[str, Any], me: str, nobody: str) -> None:
+    put(f"agent      {me}  ({got['agent_from']})\n" if me else f"agent      {nobody}\n")
     if got["held"]:
         put(
-            f"held by    {inert(got['holder'] or '')} on {got['holder_host']}, last seen {when(got['seen'])}; this caller {'has' if got['token'] else 'does not have'} a token\n"
+            f"held by    {inert(got['holder'] or '')} on {inert(got['holder_host'] or '')}, last seen {when(got['seen'])}: {'this caller' if got['token'] else 'not this caller'}\n"
         )
     elif me:
         put("held by    nobody: anyone may speak under this name. Make it yours: redischat identify " + me + "\n")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .. import names
-from ..calls import channels as calls
 from ..calls.messages import Draft
 from ..errors import Usage
 from ..flows import channels as flows
 from ..flows import messages
 from .perform import once, text_of
-from .show import block, inert, put, record, records, rules, when
+from .show import block, field, inert, put, record, records, rules, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,48 +54,47 @@ def _enter(
         members=names.listed(members) if members else (), since=since,
     )  # fmt: skip
     got: dict[str, Any] = seat.drive(flows.enter(seat.onlooker(), names.channel(channel), wanted, once(idem)))
-    put(record(got) if seat.json else _entered(got, seat.settings.agent) + (invitation(got) if invited else ""))
+    put(record(got) if seat.json else _entered(got, seat.settings.agent) + (_invited(seat, got) if invited else ""))
     return got
+
+
+def _invited(seat: Seat, got: dict[str, Any]) -> str:
+    return invitation(seat.drive(flows.invite(seat.onlooker(), names.same(got["channel"])))["invitation"])
 
 
 def _entered(got: dict[str, Any], me: str) -> str:
     name, others = got["channel"], [one for one in got["members"] if one.lower() != me.lower()]
     did = {"new": f"joined #{name}", "again": f"back in #{name}", "already": f"already in #{name}", "no": f"#{name}"}[got["joined"]]
-    lines = [f"{did}{f' as {me}' if got['joined'] != 'no' else ''}: " + ("new channel" if got["new"] else f"{got['messages']} messages so far")]
+    lines = [f"{did}{f' as {me}' if got['joined'] != 'no' else ''}: " + ("new channel" if got["new"] else f"it ends at #{got['last_seq']}")]
     lines.append("  with " + ", ".join(others) if others else "  nobody else is in it yet")
     if got["nearest"]:
         lines.append(f"  did you mean #{got['nearest']}, which was there before? Undo: redischat delete {name} --yes")
+    if got["nearest_agent"]:
+        lines.append(f"  {me} was not known here; did you mean {got['nearest_agent']}? Undo: redischat leave {name} --as {me}")
     if got["topic"]:
         lines.append("  topic: " + inert(got["topic"]))
     if got["broadcast"]:
         lines.append("  broadcast: a message here wakes nobody unless it says --to or --to-all")
     if got["ignored"]:
         lines.append(f"  ignored, because the channel has its own: {', '.join(got['ignored'])}")
-    if got["joined"] in ("new", "again") and got["before"]:
-        lines.append(f"  {got['before']} messages came before; see them: redischat read {name} --all")
+    if got["unread"] > 0:
+        lines.append(f"  {got['unread']} are unread: redischat read {name}")
+    elif got["joined"] in ("new", "again") and got["before"]:
+        lines.append(f"  what came before: redischat read {name} --all")
     if got["summary"]:
         lines.append(f"  the latest summary is #{got['summary']}: redischat read {name} --since-summary")
     return "\n".join(lines) + "\n" + rules(got)
 
 
-def invitation(got: dict[str, Any]) -> str:
-    """What to hand to another session: to be verified, not believed; asks to install nothing."""
-    topic = f" It is about: {inert(got['topic'])}." if got["topic"] else ""
-    text = (
-        f"There is a channel #{got['channel']} on this machine's redischat broker.{topic}\n"
-        f"If your user wants you in it, check it first:  redischat roster {got['channel']}\n"
-        f"then come in under a name of your own:  redischat join {got['channel']} --as NAME\n"
-        f"and wait for word without spending tokens:  redischat wait {got['channel']} --as NAME\n"
-        "Do not take this text's word for anything: your user decides, and redischat is either installed already or not."
-    )
+def invitation(text: str) -> str:
+    """An invitation, to be handed on."""
     return "To bring another session in, give it this:\n" + block(text)
 
 
 def invite(seat: Seat, *, channel: str) -> int:
     """Print an invitation."""
-    facts, _, _ = seat.drive(flows.known(seat.onlooker(), names.same(names.channel(channel))))
-    got = {"channel": facts["name"], "topic": facts["topic"]}
-    put(record({**got, "invitation": invitation(got)}) if seat.json else invitation(got))
+    got = seat.drive(flows.invite(seat.onlooker(), names.same(names.channel(channel))))
+    put(record(got) if seat.json else invitation(got["invitation"]))
     return 0
 
 
@@ -104,11 +102,10 @@ def leave(seat: Seat, *, channel: str, ask: bool = False, idem: str | None = Non
     """Leave, or ask first."""
     room, who = names.same(names.channel(channel)), seat.caller()
     if ask:
-        text = f"{who.agent} is about to leave #{room}: is anything left for it? It stays until it leaves for good."
-        got = seat.drive(messages.say(who, room, Draft(text, status="leaving"), once(idem)))
+        got = seat.drive(messages.say(who, room, Draft(flows.leaving(who, room), status="leaving"), once(idem)))
         put(record(got) if seat.json else f"asked as #{got['seq']}; you are still in #{got['channel']}. Leave for good: redischat leave {got['channel']}\n")
         return 0
-    got = seat.run(calls.leave(who, room, once=once(idem)))
+    got = seat.drive(flows.leave(who, room, once(idem)))
     if seat.json:
         put(record(got))
     elif not got["left"]:
@@ -123,7 +120,7 @@ def close(seat: Seat, *, channel: str, reason: str, idem: str | None = None) -> 
     """Close a channel."""
     if not reason.strip():
         raise Usage(message="why? redischat close CHANNEL --reason 'shipped'")
-    got = seat.run(calls.close(seat.caller(), names.same(names.channel(channel)), names.line("reason", reason), once=once(idem)))
+    got = seat.drive(flows.close(seat.caller(), names.same(names.channel(channel)), names.line("reason", reason), once(idem)))
     done = f"closed #{got['channel']}" if got["closed"] else f"#{got['channel']} was closed already: {inert(got['reason'])}"
     put(record(got) if seat.json else f"{done}. Read it: redischat read {got['channel']} --all. Bring it back: redischat reopen {got['channel']}\n")
     return 0
@@ -208,10 +205,10 @@ def _row(one: dict[str, Any]) -> str:
     marks = [mark for mark, on in (("broadcast", one["broadcast"]), (f"closed: {one['closed_reason']}", one["closed"])) if on]
     cap = f"/{one['max_messages']}" if one["max_messages"] else ""
     members = ", ".join(one["members"][:NAMES]) + (f" and {len(one['members']) - NAMES} more" if len(one["members"]) > NAMES else "")
-    head = f"#{one['channel']}  {one['messages']}{cap} messages  {inert(one['topic']) if one['topic'] else '(no topic)'}"
+    head = f"#{one['channel']}  {one['messages']}{cap} messages  {field(one['topic']) if one['topic'] else '(no topic)'}"
     return (
         head
-        + (f"  [{inert('; '.join(marks))}]" if marks else "")
+        + (f"  [{field('; '.join(marks))}]" if marks else "")
         + f"\n    {members or '(nobody)'}"
         + (f"; left: {', '.join(one['done'])}" if one["done"] else "")
         + "\n"
@@ -242,4 +239,12 @@ def retain(seat: Seat, *, channel: str, messages: int, yes: bool = False) -> int
         put(
             f"would remove the {got['removed']} oldest messages of #{got['channel']} and keep {got['messages']}. Do it: redischat retain {got['channel']} {messages} --yes\n"
         )
+    return 0
+
+
+def recover_pending(seat: Seat, *, channel: str) -> int:
+    """Make a damaged channel whole."""
+    got = seat.drive(flows.repair(seat.caller(), names.same(names.channel(channel))))
+    dropped = f"dropped {got['dropped']} entries that redischat did not write" if got["dropped"] else "there was nothing to repair"
+    put(record(got) if seat.json else f"#{got['channel']}: kept {got['kept']} messages, {dropped}\n")
     return 0

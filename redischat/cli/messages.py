@@ -57,10 +57,7 @@ def say(
     if len(draft.to) > names.NAMED:
         raise Usage(message=f"{len(draft.to)} names: more than {names.NAMED} is everyone: --to-all")
     receipt = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem), durable=durable))
-    if seat.json:
-        put(record({key: value for key, value in receipt.items() if key not in ("hint", "members")}))
-    else:
-        put(_receipt(receipt))
+    put(record(receipt) if seat.json else _receipt(receipt))
     return 0
 
 
@@ -84,13 +81,7 @@ def _receipt(got: dict[str, Any]) -> str:
     lines = [f"sent #{got['seq']} to {got['channel']} as {got['from']} ({got['chars']} characters)", f"{INDENT}stored: {inert(got['stored'])}"]
     if got["members"] <= 1:
         lines.append("  nobody else is in this channel yet; it waits for whoever joins with --since 0")
-    elif not got["wakes_count"]:
-        lines.append(f"  wakes nobody; {listed(got['passive'], got['passive_count'])} will see it when working")
     else:
-        lines.append(
-            f"  wakes {listed(got['wakes'], got['wakes_count'])}"
-            + (f"; passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else "")
-        )
         lines += [f"  {line}" for line in _reach(got)]
     if got["hint"]:
         count = got["members"]
@@ -104,14 +95,18 @@ def _receipt(got: dict[str, Any]) -> str:
 
 
 def _reach(got: dict[str, Any]) -> list[str]:
-    told = []
+    """Who is woken, who sees it passively, and who has no session: never worded like a delivery that reached somebody."""
+    woken = [name for name in got["wakes"] if name not in got["absent"]]
+    count = got["wakes_count"] - len(got["absent"])
+    passive = f"passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else ""
+    told = ["; ".join(part for part in (f"wakes {listed(woken, count)}" if count or not got["absent"] else "", passive) if part)]
     if got["listening"]:
         told.append(f"waiting for it now: {', '.join(got['listening'])}")
     if got["unproved"]:
         told.append(f"seen in the last 2 minutes, not waiting: {', '.join(got['unproved'])} (sees it at its next read)")
     if got["absent"]:
         told.append(f"LEFT FOR {', '.join(got['absent'])}: no live session, so nobody was woken instead")
-    return told
+    return [line for line in told if line]
 
 
 def read(
@@ -159,7 +154,12 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
     if summary:
         since = seat.drive(channels.known(who, room))[0].get("summary")
         if not since:
-            raise Usage(message=f"#{room} has no summary yet. Leave one: redischat say {room} --status summary --file F")
+            put(
+                ""
+                if seat.json
+                else f"#{room} has no summary yet. Leave one: redischat say {room} --status summary --file F. What was said: redischat read {room} --all\n"
+            )
+            return 0
         since = int(since)
     span = flows.Span(since=since or 0, newest=limit if since is None else None, audits=audits)
     got = seat.drive(flows.history(who, room, span))
@@ -172,7 +172,9 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
     for one in shown:
         put(message(one, who.me))
     if len(shown) < len(got["messages"]):
-        put(f"#{got['channel']}: {len(got['messages']) - len(shown)} more: redischat read {room} --since {shown[-1]['seq'] + 1 if shown else since}\n")
+        put(
+            f"#{got['channel']}: {len(got['messages']) - len(shown)} more: redischat read {room} --since {(shown[-1]['seq'] or shown[-1]['after']) + 1 if shown else since}\n"
+        )
     if not shown:
         put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
     return 0

@@ -94,6 +94,7 @@ VERBS: dict[str, Verb] = {
     "channels": Verb("channels", "", "the open channels", "redischat channels", {"--all": ("all_", "flag", "the closed ones too")}),
     "roster": Verb("channels", "channel", "who is in a channel, and when each was last seen", "redischat roster dock"),
     "retain": Verb("channels", "channel messages:int", "forget all but the newest N messages; tells how many would go without --yes", "redischat retain dock 1000", {"--yes": ("yes", "flag", "really")}),
+    "recover-pending": Verb("channels", "channel", "make a channel whole that something wrote to past redischat", "redischat recover-pending dock", runner="recover_pending"),
     "say": Verb("messages", "channel text?", "say something in a channel", "redischat say dock --file note.md --to heron", _SAY),
     "post": Verb("messages", "channel text?", "as say; without text it reads standard input", "redischat post dock --from heron --to lynx --title 'Schema v2' --body-file note.md", _SAY, runner="say", stdin=True),
     "read": Verb("messages", "channel?", "what is new for me, oldest first (no channel: all mine)", "redischat read dock", {

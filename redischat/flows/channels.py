@@ -39,22 +39,40 @@ class Wanted:
 
 
 def enter(who: Caller, name: str, wanted: Wanted, once: Once) -> Flow:
-    """Open or join. Gives the channel's record and ``new joined ignored before nearest roster summary``."""
+    """Open or join. Gives the channel's record and ``new joined ignored before unread nearest nearest_agent``.
+
+    ``before`` came before the caller, ``unread`` waits for it; ``nearest`` is an older channel of nearly that name, ``nearest_agent`` an older agent of nearly the caller's.
+    """
     channel = name.lower()
-    opened, facts, members, heads = yield [
+    (known,), opened, facts, members, heads, marks = yield [
+        agents.records(who.keys, [who.me or "-"]),
         channels.open(
             who, name, topic=wanted.topic, briefing=wanted.briefing, mode="broadcast" if wanted.broadcast else "", cap=wanted.max_messages,
             since=wanted.since, members=wanted.members, once=once,
         ),
-        channels.facts(who.keys, channel), channels.members(who.keys, channel), channels.heads(who.keys),
+        channels.facts(who.keys, channel), channels.members(who.keys, channel), channels.heads(who.keys), agents.marks(who),
     ]  # fmt: skip
     record = _record(facts, members, opened["last_seq"])
-    near = None
+    unread = opened["last_seq"] - marks[channel]["read"] if channel in marks else 0
+    near = near_agent = None
     if opened["new"]:
         from ..names import nearest
 
         near = nearest(name, [written for other, (_, written) in heads.items() if other != channel])
-    return {**record, "new": opened["new"], "joined": opened["joined"], "ignored": opened["ignored"], "before": opened["last_seq"], "nearest": near}
+    if who.me and not known:
+        from ..names import nearest
+
+        near_agent = nearest(who.agent, [one["agent"] for other, one in (yield agents.everybody(who.keys)).items() if other != who.me])
+    return {
+        **record,
+        "new": opened["new"],
+        "joined": opened["joined"],
+        "ignored": opened["ignored"],
+        "before": opened["last_seq"],
+        "unread": unread,
+        "nearest": near,
+        "nearest_agent": near_agent,
+    }
 
 
 def _record(facts: dict[str, Any], members: dict[str, dict[str, Any]], last_seq: int) -> dict[str, Any]:
@@ -98,6 +116,36 @@ def known(who: Caller, channel: str) -> Flow:
     if not facts or channel not in heads:
         yield from not_there(who, channel)
     return facts, members, heads[channel][0]
+
+
+def leave(who: Caller, channel: str, once: Once) -> Flow:
+    """Leave. Gives ``channel left closed members``."""
+    return (yield from _named(who, channel, channels.leave(who, channel, once=once)))
+
+
+def close(who: Caller, channel: str, reason: str, once: Once) -> Flow:
+    """Close. Gives ``channel closed reason``."""
+    return (yield from _named(who, channel, channels.close(who, channel, reason, once=once)))
+
+
+def invite(who: Caller, channel: str) -> Flow:
+    """What to hand to another session: to be verified, not believed; asks to install nothing. Gives ``channel topic invitation``."""
+    facts, _, _ = yield from known(who, channel)
+    name, topic = facts["name"], facts["topic"]
+    about = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in topic)
+    text = (
+        f"There is a channel #{name} on this machine's redischat broker.{f' It is about: {about}.' if topic else ''}\n"
+        f"If your user wants you in it, check it first:  redischat roster {name}\n"
+        f"then come in under a name of your own:  redischat join {name} --as NAME\n"
+        f"and wait for word without spending tokens:  redischat wait {name} --as NAME\n"
+        "Do not take this text's word for anything: your user decides, and redischat is either installed already or not."
+    )
+    return {"channel": name, "topic": topic or None, "invitation": text}
+
+
+def leaving(who: Caller, channel: str) -> str:
+    """What is said by ``leave --ask``, which changes nothing."""
+    return f"{who.agent} is about to leave #{channel}: is anything left for it? It stays until it leaves for good."
 
 
 def reopen(who: Caller, channel: str, cap: int | None, once: Once) -> Flow:
@@ -167,12 +215,17 @@ def retain(who: Caller, channel: str, most: int, *, yes: bool) -> Flow:
     if not yes:
         kept = yield channels.length(who.keys, channel)
         return {"channel": facts["name"], "removed": max(0, kept - most), "messages": min(kept, most), "done": False}
-    removed = 0
+    removed, most = 0, max(0, most)
     while True:
         step = yield channels.retain(who, channel, most)
         removed += step["removed"]
         if step["messages"] <= most:
             return {"channel": step["channel"], "removed": removed, "messages": step["messages"], "done": True}
+
+
+def repair(who: Caller, channel: str) -> Flow:
+    """Make a channel whole that something wrote to past redischat. Gives ``channel kept dropped``."""
+    return (yield from _named(who, channel, channels.repair(who, channel)))
 
 
 def sync(who: Caller) -> Flow:

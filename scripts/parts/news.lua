@@ -5,9 +5,9 @@ local function wakes(entry, me)
     return entry[WAKES] == "*" or string.find(entry[WAKES], "," .. me .. ",", 1, true) ~= nil
 end
 
--- Mine, or handed out whole by a hook before: no news to me. A big message is only pointed at by hooks, so it still is.
+-- Mine, an imported record (agent-chat numbered its audits among its messages), or handed out whole by a hook before: no news to me. A big message is only pointed at by hooks, so it still is.
 local function known(entry, seq, me, heard)
     if entry[1] ~= "f" or not entry[BODY] then return true end -- a stranger's raw XADD: nothing that redischat wrote, and no reason to stop here
-    if string.lower(entry[FROM]) == me then return true end
+    if string.lower(entry[FROM]) == me or entry[KIND] == "a" then return true end
     return seq <= heard and entry[BIG] == "0" and wakes(entry, me)
 end

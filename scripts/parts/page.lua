@@ -22,7 +22,7 @@ local function page_of(stream, from, head, mark, me, how, budget)
     local page = {hi = from, gap = 0, more = 0, passive = 0, lo = 0, whole = {}, previews = {}}
     local at, looked, full = from, 0, false
     repeat
-        local step = redis.call("XRANGE", stream, "(0-" .. at, "+", "COUNT", STEP)
+        local step = redis.call("XRANGE", stream, "(0-" .. at, "0-" .. head, "COUNT", STEP) -- no further: strangers may have put something behind it
         for _, row in ipairs(step) do
             local seq, entry = tonumber(string.sub(row[1], 3)), row[2]
             if looked == 0 then page.gap = seq - from - 1 end -- seq is gap-free: a hole in front is what was trimmed

@@ -18,7 +18,7 @@ local function speak(agents, me, token, display)
     return display
 end
 
--- An agent exists once it is named; born free, held by nobody.
-local function bear(agents, me, display)
-    redis.call("HSETNX", agents, me, display .. " - - - 0 0 free -")
+-- An agent exists once it is named; born free, held by nobody; seen when it is the one who acts.
+local function bear(agents, me, display, seen)
+    redis.call("HSETNX", agents, me, display .. " - - - 0 " .. (seen or 0) .. " free -")
 end

@@ -1,0 +1,69 @@
+"""export, import: what to say of the folder that was written or read."""
+
+from __future__ import annotations
+
+import time
+
+from .. import names
+from ..flows import transcript as flows
+from .perform import say
+from .show import inert, put, record, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .perform import Seat
+
+FOREVER_S = 10 * 365 * 86_400.0
+NAMED = 5  # of a list of numbers or files; then a count
+
+
+def export(seat: Seat, channel: str, directory: str, *, follow: bool) -> int:
+    """Write a channel's folder; with ``follow`` keep it current until ^C."""
+    if follow:
+        say(f"keeping {directory} current; ^C ends it")
+    got = seat.drive(flows.export(seat.onlooker(), channel, directory, follow=time.monotonic() + FOREVER_S if follow else None))
+    if seat.json:
+        put(record(got))
+        return 0
+    put(f"exported #{got['channel']} up to #{got['last_seq']} to {inert(got['directory'])}: {got['written']} new, {got['kept']} were there\n")
+    if got["conflicts"]:
+        put(f"  not touched, though the broker says something else: {_few(got['conflicts'])}\n")
+    if got.get("ended") == "deleted":
+        put("  the channel was deleted meanwhile; the folder stays\n")
+    return 0
+
+
+def import_folder(seat: Seat, directory: str, channel: str | None) -> int:
+    """Read one folder, or each one in a folder."""
+    reports = seat.drive(flows.import_folder(seat.caller(), directory, channel=names.channel(channel) if channel else ""))
+    if seat.json:
+        records(reports)
+    else:
+        put("".join(_imported(one) for one in reports))
+    return int(any("error" in one for one in reports))
+
+
+def _imported(got: dict[str, Any]) -> str:
+    if "error" in got:
+        return f"#{inert(got['channel'])}: {got['error']}: {inert(got['message'])}\n"
+    lines = [f"imported #{got['channel']}: {got['stored']} stored, {got['skipped']} were there. Read it: redischat read {got['channel']} --all"]
+    if got["gaps"]:
+        lines.append("  holes kept, nothing was renumbered: " + _few([f"{first}-{last}" if first != last else str(first) for first, last in got["gaps"]]))
+    if got["doubles"]:
+        lines.append("  two files for one number, neither stored: " + _few([f"#{one['seq']}" for one in got["doubles"]]))
+    if got["conflicts"]:
+        lines.append("  other text than the broker's, not stored: " + _few([f"#{seq}" for seq in got["conflicts"]]))
+    lines += [f"  {inert(old)} is called {new} here" for old, new in got["renamed"].items()]
+    lines += [f"  skipped {inert(one['file'])}: {inert(one['why'])}" for one in got["malformed"][:NAMED]]
+    if len(got["malformed"]) > NAMED:
+        lines.append(f"  and {len(got['malformed']) - NAMED} more files were skipped")
+    if got["present"]:
+        lines.append("  not read: " + ", ".join(f"{count} in {inert(name)}" for name, count in got["present"].items()))
+    return "\n".join(lines) + "\n"
+
+
+def _few(found: list[Any]) -> str:
+    shown = ", ".join(str(one) for one in found[:NAMED])
+    return shown + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
