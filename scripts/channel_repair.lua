@@ -25,6 +25,6 @@ if at ~= "0-" .. head and head > 0 then -- the number goes on where it was
     redis.call("XDEL", draft, "0-" .. head)
 end
 local dropped = redis.call("XLEN", stream) - kept
-if dropped > 0 then redis.call("RENAME", draft, stream) else redis.call("DEL", draft) end
+if redis.call("EXISTS", draft) == 1 then redis.call("RENAME", draft, stream) else redis.call("DEL", stream) end
 set_head(heads, channel, head, epoch, name)
 return {"ok", name, kept, dropped}

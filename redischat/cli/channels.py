@@ -245,6 +245,5 @@ def retain(seat: Seat, *, channel: str, messages: int, yes: bool = False) -> int
 def recover_pending(seat: Seat, *, channel: str) -> int:
     """Make a damaged channel whole."""
     got = seat.drive(flows.repair(seat.caller(), names.same(names.channel(channel))))
-    dropped = f"dropped {got['dropped']} entries that redischat did not write" if got["dropped"] else "there was nothing to repair"
-    put(record(got) if seat.json else f"#{got['channel']}: kept {got['kept']} messages, {dropped}\n")
+    put(record(got) if seat.json else f"#{got['channel']} is whole: {got['kept']} messages kept, {got['dropped']} entries of a stranger dropped\n")
     return 0
