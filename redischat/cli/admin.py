@@ -47,7 +47,7 @@ def server(seat: Seat, *, action: str = "status", force: bool = False, lines: in
     if action == "start":
         from .perform import say
 
-        start.ensure(directory, notice=say, fsync=seat.settings.env.get("REDISCHAT_FSYNC") or "everysec")
+        start.ensure(directory, notice=say)
     if action == "stop":
         got = admin.stop(directory, force=force)
         put(record(got) if seat.json else _stated(got))

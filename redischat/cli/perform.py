@@ -7,7 +7,7 @@ import sys
 
 from .. import names
 from ..calls.call import Caller, Once
-from ..errors import CannotWrite, ChatError, Interrupted, Sandboxed, Usage
+from ..errors import CannotWrite, ChatError, Defect, Interrupted, Sandboxed, Usage
 from ..keys import Keys
 from ..settings import Settings, here
 from .verbs import COMMON, VERBS
@@ -62,7 +62,7 @@ class Seat:
         self._forbidden()
         from ..broker.start import ensure
 
-        ensure(self.settings.state_dir, notice=say, fsync=self.settings.env.get("REDISCHAT_FSYNC") or "everysec")
+        ensure(self.settings.state_dir, notice=say)
 
     def run(self, call: Call) -> Any:
         """One Call."""
@@ -80,18 +80,14 @@ class Seat:
 
 def once(key: str | None) -> Once:
     """An idempotency key: the caller's, else a fresh one."""
-    return Once(key)
+    return Once(names.line("idempotency key", key) if key is not None else None)
 
 
 def say(sentence: str) -> None:
     """A remark beside the answer, on standard error."""
     from .show import inert
 
-    try:
-        sys.stderr.write(f"redischat: {inert(sentence)}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        pass  # nobody reads remarks
+    _beside(f"redischat: {inert(sentence)}")
 
 
 def perform(name: str, given: dict[str, Any]) -> int:
@@ -112,8 +108,12 @@ def perform(name: str, given: dict[str, Any]) -> int:
         return refuse(error, as_json=as_json)
     except KeyboardInterrupt:
         return refuse(Interrupted(), as_json=as_json)
-    except OSError as error:
-        return refuse(CannotWrite(why=error.strerror or str(error)), as_json=as_json, quiet=isinstance(error, BrokenPipeError))
+    except BrokenPipeError:
+        return CannotWrite.exit  # the reader has gone, and with it whoever would read why
+    except Exception as error:  # whatever is wrong, an agent gets one line with a code
+        if os.environ.get("REDISCHAT_DEBUG"):
+            raise
+        return refuse(Defect(what=f"{type(error).__name__}: {error}"), as_json=as_json)
     finally:
         if seat is not None:
             seat.close()
@@ -132,10 +132,8 @@ def _runner(noun: str, verb: str) -> Callable[..., int | None]:
     return found
 
 
-def refuse(error: ChatError, *, as_json: bool = False, quiet: bool = False) -> int:
+def refuse(error: ChatError, *, as_json: bool = False) -> int:
     """Say no on standard error; the exit code of this class of refusal."""
-    if quiet:
-        return error.exit
     if as_json:
         from json import dumps
 
@@ -144,12 +142,18 @@ def refuse(error: ChatError, *, as_json: bool = False, quiet: bool = False) -> i
         from .show import inert
 
         line = f"redischat: {error.code}: {inert(error.sentence())}"
-    try:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        pass  # the exit code still says it
+    _beside(line)
     return error.exit
+
+
+def _beside(line: str) -> None:
+    """One line on standard error. It may be closed or full: the exit code still says it."""
+    if sys.stderr is None:
+        return
+    try:
+        os.write(2, f"{line}\n".encode(sys.stderr.encoding or "utf-8", "backslashreplace"))
+    except OSError:
+        pass
 
 
 def text_of(text: str | None, file: str | None, what: str) -> str | None:

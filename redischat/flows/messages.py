@@ -33,18 +33,16 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
         raise
     receipt = _receipt(sent, draft)
     others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
-    woken = others if sent["wakes"] == "all" else [] if sent["wakes"] == "none" else [name for name in sent["wakes"] if name.lower() != who.me]
-    few = woken if sent["wakes"] not in ("all", "none") else others
-    names = few[:NAMES_SHOWN] if sent["members"] - 1 <= NAMES_SHOWN or sent["wakes"] not in ("all", "none") else []
-    if names:
-        records, listening = yield [agents.records(who.keys, names), _listening(who, names)]
-        receipt.update(_reached(names, records, listening, sent))
-    if sent["wakes"] not in ("all", "none"):
-        passive = [name for name in others if name not in woken]
-        receipt.update(wakes=woken, wakes_count=len(woken), passive=passive[:NAMES_SHOWN], passive_count=sent["members"] - 1 - len(woken))
-    else:
-        side = "wakes" if sent["wakes"] == "all" else "passive"
-        receipt.update({side: names, f"{side}_count": sent["members"] - 1})
+    count = sent["members"] - 1
+    named = isinstance(sent["wakes"], list)
+    woken = [name for name in sent["wakes"] if name.lower() != who.me] if named else others if sent["wakes"] == "all" else []
+    wakes = len(woken) if named else count if sent["wakes"] == "all" else 0
+    passive = [name for name in others if name not in woken]
+    shown = woken if wakes == len(woken) <= NAMES_SHOWN or named else []  # of a large channel only a part is known: a count says it better
+    receipt.update(wakes=shown, wakes_count=wakes, passive_count=count - wakes, passive=passive if count - wakes == len(passive) <= NAMES_SHOWN else [])
+    if shown:
+        records, listening = yield [agents.records(who.keys, shown), _listening(who, shown)]
+        receipt.update(_reached(shown, records, listening, sent))
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -65,15 +63,13 @@ def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | 
 
 
 def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
-    lines = draft.body.splitlines() or [""]
-    stored = lines[0] if len(lines[0]) <= STORED_CHARS else lines[0][: STORED_CHARS - 1] + "…"
+    first = next((line for line in draft.body.splitlines() if line.strip()), "")
+    stored = first if len(first) <= STORED_CHARS else first[: STORED_CHARS - 1] + "…"
     warning = None
     if sent["closed"]:
-        warning = f"that was message {sent['talk']} of {sent['cap']}: the channel is closed. Go on: redischat reopen {sent['channel']} --max-messages N"
+        warning = f"that was message {sent['talk']} of {sent['cap']}: the channel is closed. Go on: redischat reopen {sent['channel']} --max-messages {2 * sent['cap']}"
     elif sent["cap"] and sent["talk"] >= WARN_FROM * sent["cap"]:
-        warning = (
-            f"{sent['talk']} of {sent['cap']} messages are used; the last one closes the channel. More: redischat reopen {sent['channel']} --max-messages N"
-        )
+        warning = f"{sent['talk']} of {sent['cap']} messages are used; the last one closes the channel. More: redischat reopen {sent['channel']} --max-messages {2 * sent['cap']}"
     return {
         "channel": sent["channel"], "seq": sent["seq"], "from": sent["from"], "ts": sent["ts"], "chars": len(draft.body), "stored": stored,
         "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, "listening": [], "unproved": [], "absent": [],
@@ -125,7 +121,7 @@ def ack(who: Caller, channel: str, seq: int) -> Flow:
 
 def unread(message: dict[str, Any], heard: int) -> bool:
     """Is this, above my read mark, something that I was not handed whole?"""
-    if message["mine"]:
+    if message["mine"] or message["kind"] == "audit":
         return False
     return not (message["seq"] <= heard and message["for_me"] and len(message["body"].encode("utf-8", "replace")) <= BIG_BYTES)
 
@@ -177,7 +173,10 @@ def owed(who: Caller) -> Flow:
     found = yield [
         part
         for room in asked
-        for part in (messages.newest(who.keys, room, heads[room][1], who.me, count=OWED_LOOKED_AT, above=marks[room]["spoke"]), channels.facts(who.keys, room))
+        for part in (
+            messages.newest(who.keys, room, heads[room][1], who.me, to=heads[room][0], count=OWED_LOOKED_AT, above=marks[room]["spoke"]),
+            channels.facts(who.keys, room),
+        )
     ]
     rows = [_debt(who, page) for page, facts in zip(found[::2], found[1::2], strict=True) if facts.get("state") == "open"]
     return [row for row in rows if row]
@@ -211,7 +210,7 @@ def history(who: Caller, channel: str, span: Span) -> Flow:
     head, name = heads[channel]
     above, found = max(0, span.since - 1), []
     if span.newest is not None:
-        found = yield messages.newest(who.keys, channel, name, who.me, count=span.newest, above=above) if span.newest > 0 else []
+        found = yield messages.newest(who.keys, channel, name, who.me, to=head, count=span.newest, above=above) if span.newest > 0 else []
     else:
         at = above
         while at < head:
