@@ -22,6 +22,8 @@
     - CapUsed                  CAP_USED
     - KeyReused                KEY_REUSED
     - BadFolder                BAD_FOLDER
+    - CannotKeep               CANNOT_KEEP
+    - Rewound                  REWOUND
     - OtherFormat              OTHER_FORMAT
     - BrokerRefused            BROKER_REFUSED
   - TimedOut                   TIMED_OUT              4
@@ -36,8 +38,10 @@
     - OutOfMemory              BROKER_OUT_OF_MEMORY
     - CannotPersist            BROKER_CANNOT_PERSIST
     - MaxClients               BROKER_MAX_CLIENTS
+    - Changing                 BROKER_CHANGING
     - NotAllowed               BROKER_NOT_ALLOWED
     - CannotWrite              CANNOT_WRITE
+  - Defect                     DEFECT                 70
   - Interrupted                INTERRUPTED            130
 
 An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
@@ -183,7 +187,8 @@ class ChannelClosed(Refused):
     code, word, fields = "CHANNEL_CLOSED", "closed", ("channel", "reason")
 
     def sentence(self) -> str:
-        cap = " --max-messages N" if "cap of" in str(self.facts.get("reason")) else ""
+        used = str(self.facts.get("reason")).removeprefix("it reached its cap of ").partition(" ")[0]
+        cap = f" --max-messages {2 * int(used)}" if used.isdecimal() else ""
         return "#{channel} is closed: {reason}. Bring it back: redischat reopen {channel}{cap}. Read it: redischat read {channel} --all".format_map(
             _Facts(self.facts, cap=cap)
         )
@@ -200,7 +205,11 @@ class NotMember(Refused):
     """The caller is not in the channel."""
 
     code, word, fields = "NOT_MEMBER", "not_member", ("channel", "agent")
-    text = "{agent} is not in #{channel}. Come in: redischat join {channel} --as {agent}"
+
+    def sentence(self) -> str:
+        text = "{agent} is not in #{channel}. Come in: redischat join {channel} --as {agent}"
+        nowhere = "{agent} is in no channel. What there is: redischat channels. Come in: redischat join CHANNEL --as {agent}"
+        return (text if self.facts.get("channel") else nowhere).format_map(_Facts(self.facts))
 
 
 class UnknownRecipient(Refused):
@@ -238,7 +247,13 @@ class CapUsed(Refused):
     """The cap asked for is not above what was said already."""
 
     code, word, fields = "CAP_USED", "cap_used", ("channel", "cap", "used")
-    text = "#{channel} holds {used} messages, so a cap of {cap} would close it at once: redischat reopen {channel} --max-messages N, N above {used} (0 = none)"
+
+    def sentence(self) -> str:
+        more = 2 * int(self.facts.get("used", 0))
+        text = (
+            "#{channel} holds {used} messages, so a cap of {cap} would close it at once. More, or 0 for none: redischat reopen {channel} --max-messages {more}"
+        )
+        return text.format_map(_Facts(self.facts, more=more))
 
 
 class KeyReused(Refused):
@@ -252,6 +267,26 @@ class BadFolder(Refused):
     """A folder cannot be exported to or imported from."""
 
     code = "BAD_FOLDER"
+
+
+class CannotKeep(Refused):
+    """What must be kept on this machine (a token, the project's settings) cannot be written, so nothing was done."""
+
+    code = "CANNOT_KEEP"
+    text = "{path} cannot be written ({why}): nothing was done. {remedy}"
+
+
+class Rewound(Refused):
+    """A folder and the broker hold different histories of one channel: the channel was deleted and opened anew, or the broker was set back."""
+
+    code = "REWOUND"
+
+    def sentence(self) -> str:
+        found = self.facts.get("found")
+        there = f"in the broker it is of {found}" if found else "the broker has no such message"
+        return "{directory} and #{channel} hold different histories: message {seq} in the folder is of {ts}, {there}. Nothing was mixed. {remedy}".format_map(
+            _Facts(self.facts, there=there)
+        )
 
 
 class OtherFormat(Refused):
@@ -354,6 +389,13 @@ class MaxClients(CouldNotLook):
     text = "the broker at {url} has reached its max number of clients. Close sessions that are over, or raise maxclients"
 
 
+class Changing(CouldNotLook):
+    """A Cluster is moving the workspace, a replica has lost its primary, or the server is held up by somebody's script."""
+
+    code = "BROKER_CHANGING"
+    text = "the broker at {url} cannot do this just now ({answer}): nothing was done. Try again in a moment; if it says MOVED, point REDISCHAT_URL at that node"
+
+
 class NotAllowed(CouldNotLook):
     """The server refused the credentials, or the user may not do this."""
 
@@ -365,7 +407,16 @@ class CannotWrite(CouldNotLook):
     """The output could not be written; what was not shown stays unread."""
 
     code = "CANNOT_WRITE"
-    text = "the output could not be written ({why}); what was not shown stays unread"
+    text = "the output could not be written ({why}): what was to be changed is changed, what was not shown stays unread"
+
+
+class Defect(ChatError):
+    """redischat itself is at fault, or the broker holds what no redischat wrote. REDISCHAT_DEBUG=1 shows where."""
+
+    code, exit = "DEFECT", 70
+    text = (
+        "a defect of redischat, of this machine, or of what the broker holds ({what}). To see where, set REDISCHAT_DEBUG=1 and run it again; please report it"
+    )
 
 
 class Interrupted(ChatError):
@@ -388,6 +439,7 @@ _BY_ANSWER: dict[str, type[ChatError]] = {
     "NOPERM": NotAllowed, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
 _OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'")  # what 6.x says to XADD 0-* and SPUBLISH
+_OLDEST = 7
 PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
 
 
@@ -396,9 +448,20 @@ def of_server(answer: str, url: str) -> ChatError:
     for prefix, cls in _BY_ANSWER.items():
         if answer.startswith(prefix):
             return cls(url=url, answer=answer.partition(" script: ")[0])
+    if answer.startswith(PASSING):
+        return Changing(url=url, answer=answer)
     if any(sign in answer for sign in _OLD):
-        return BrokerTooOld(url=url, version="older")
+        return BrokerTooOld(url=url, version="older", answer=answer)
     return BrokerRefused(url=url, answer=answer.partition(" script: ")[0])
+
+
+def told_version(error: BrokerTooOld, info: str) -> ChatError:
+    """``error`` with the version that INFO server tells; or, from a server that is new enough, its own words: it lacks a command for another reason."""
+    facts = dict(row.split(":", 1) for row in info.splitlines() if ":" in row)
+    version = facts.get("redis_version", "")
+    if version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= _OLDEST:
+        return BrokerRefused(url=error.facts["url"], answer=error.facts["answer"])
+    return BrokerTooOld(url=error.facts["url"], version=f"version {version}" if version else "older", answer=error.facts["answer"])
 
 
 _BY_WORD: dict[str, type[ChatError]] = {cls.word: cls for cls in tree() if cls.word}

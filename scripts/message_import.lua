@@ -2,11 +2,11 @@
 -- is never changed. It is history and wakes nobody; an importer that stood at the channel's end stands there again. A batch sent twice is stored once.
 -- Replies: {"ok", name, head, stored} {"not_you", ...} {"no_channel", channel} {"not_member", name, me} {"closed", name, reason} {"damaged", name}
 -- {"no_seq", name, seq, head} (a number is not above the one before it; or the channel does not end at `after`, "" = wherever it ends)
--- with: speak, head, gate, mark
+-- with: speak, head, gate, mark, entry, append
 local stream, meta, members, heads, agents, marks, live = unpack(KEYS)
 local channel, me, token, after = unpack(ARGV)
 -- then ARGV: seq, kind, from, ts_us, body, to, wakes, reply, thread, title, status, repeated
-local WHOLE, FIRST, ROW = 4000, 5, 11
+local FIRST, ROW = 5, 11
 
 local display, name, state = gate(agents, meta, members, heads, channel, me, token)
 if not display then return name end
@@ -26,12 +26,10 @@ for i = FIRST, #ARGV, ROW do
 end
 for i = FIRST, #ARGV, ROW do
     local seq, kind, from, ts, body, to, wakes, reply, thread, title, status = unpack(ARGV, i, i + ROW - 1)
-    local fields = {"f", from, "k", kind, "w", wakes, "t", ts, "x", #body > WHOLE and "1" or "0", "b", body}
-    for _, pair in ipairs({{"to", to}, {"r", reply}, {"th", thread}, {"h", title}, {"s", status}}) do
-        if pair[2] ~= "" then table.insert(fields, pair[1]) table.insert(fields, pair[2]) end
-    end
-    local id = redis.pcall("XADD", stream, "0-" .. seq, unpack(fields)) -- only the first can fail: memory full, or a stranger's raw XADD before it
-    if type(id) == "table" then return string.find(id.err, "equal or smaller", 1, true) and {"damaged", name} or id end
+    local fields = entry_of(from, kind, wakes, ts, body, to, reply, thread, title, status)
+    local _, failure = append(stream, "0-" .. seq, name, fields) -- only the first can fail: memory full, or a stranger's raw XADD before it
+    if failure then return failure end
+    if status == "summary" then redis.call("HSET", meta, "summary", seq) end
     head, stored = tonumber(seq), stored + 1
     if kind == "m" then talk = talk + 1 end
 end

@@ -3,12 +3,11 @@
 -- (a,b), or how many connections heard the room's; hint = 1 once per room and agent, when narrowing would have spared somebody.
 -- {"again", reply} {"other", seq} (this key, another text) {"not_you", ...} {"no_channel", channel} {"closed", name, reason} {"not_member", name, me}
 -- {"stranger", name, agent} {"departed", name, agent} {"no_seq", name, seq, head} {"damaged", name}
--- with: idem, speak, head, mark, append, notice, audience, ring
+-- with: idem, speak, head, mark, entry, append, notice, audience, ring
 local stream, meta, members, heads, agents, marks, owed, everyone, hinted, idem, room, live = unpack(KEYS)
 -- then KEYS: bell and debts of each one named
 local channel, me, token, keep, body, ask, reply_to, thread, title, status = unpack(ARGV)
 -- then ARGV: named
-local WHOLE = 4000 -- bytes; hooks only point at what is longer. Written once, here: were it the reader's choice, two readers would disagree and lose it
 local CROWD = 3 -- members; in a room of two, waking the other one is the point
 
 local past = again(idem)
@@ -33,11 +32,8 @@ local mode, cap, talk, count, named = facts[2], tonumber(facts[3]), tonumber(fac
 local audience, shown = audience_of(members, name, mode, ask, named)
 if not audience then return shown end
 local wakes = table.concat(shown, ",")
-local fields = {"f", display, "k", "m", "w", audience, "t", NOW_US, "x", #body > WHOLE and "1" or "0", "b", body}
-for _, pair in ipairs({{"to", #named > 0 and wakes or ask}, {"r", reply_to}, {"th", thread}, {"h", title}, {"s", status}}) do
-    if pair[2] ~= "" then table.insert(fields, pair[1]) table.insert(fields, pair[2]) end
-end
-local seq, failure = append(stream, name, fields)
+local fields = entry_of(display, "m", audience, NOW_US, body, #named > 0 and wakes or ask, reply_to, thread, title, status)
+local seq, failure = append(stream, "0-*", name, fields)
 if failure then return failure end
 redis.call("HSET", meta, "talk", talk, unpack(status == "summary" and {"summary", seq} or {}))
 set_head(heads, channel, seq, epoch, name)

@@ -154,9 +154,9 @@ def entries(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to:
     return plain(*words, read=lambda found: _entries(found, name, me))
 
 
-def newest(keys: Keys, channel: str, name: str, me: str, *, count: int, above: int = 0) -> Call:
-    """The newest messages, oldest first, moving no mark."""
-    return plain("XREVRANGE", keys.channel(channel, "messages"), "+", f"(0-{above}", "COUNT", count, read=lambda found: _entries(found[::-1], name, me))
+def newest(keys: Keys, channel: str, name: str, me: str, *, to: int, count: int, above: int = 0) -> Call:
+    """The newest messages up to the channel's last (``to``), oldest first, moving no mark."""
+    return plain("XREVRANGE", keys.channel(channel, "messages"), f"0-{to}", f"(0-{above}", "COUNT", count, read=lambda found: _entries(found[::-1], name, me))
 
 
 def audits(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to: int | None = None) -> Call:

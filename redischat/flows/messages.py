@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAMES_SHOWN = 20  # in a receipt; then counts
 STORED_CHARS = 72
 WARN_FROM = 0.9  # of the cap
-BIG_BYTES = 4_000  # scripts/message_post.lua WHOLE: hooks only point at what is longer
+BIG_BYTES = 4_000  # scripts/parts/entry.lua WHOLE: hooks only point at what is longer
 OWED_LOOKED_AT = 200  # messages a channel behind my last words
 FSYNC_MS = 5_000
 

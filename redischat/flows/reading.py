@@ -107,7 +107,7 @@ def _ack(who: Caller, lease: str, rows: list[dict[str, Any]], shown: int, maybe:
         whole = max(0, min(len(seqs), shown - before))
         seen = max(0, min(len(seqs), maybe - before))
         to = row["hi"] if whole == len(seqs) and shown >= before else (seqs[whole - 1] if whole else 0)
-        items.append((row["channel"], row["epoch"], row["which"], to, seqs[seen - 1] if seen else 0))
+        items.append((row["channel"], row["epoch"], row["which"], to, seqs[seen - 1] if seen > whole else 0))
         before += len(seqs)
     return messages.ack(who, lease, items)
 
@@ -117,7 +117,7 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
     if not rooms:
         rooms = yield agents.rooms(who.keys, who.me)
         if not rooms:
-            raise NotMember(channel="any channel", agent=who.agent)
+            raise NotMember(channel="", agent=who.agent)
     patience = now() + messages.LEASE_MS / 1000
     while True:
         reading = yield from hand_out(who, rooms, lease, limits, how)
@@ -128,7 +128,7 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
         if reading.busy_ms > 0:
             if now() >= patience:  # a reader that renews its lease: say so, do not wait for it for ever
                 reading.notes = reading.busy
-                yield Show([], reading.notes)
+                yield Show([], reading.notes, lambda _: messages.release(who, lease))
                 return reading
             yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + ROOM_TO_SETTLE_S)
         elif not reading.again:
@@ -167,27 +167,30 @@ class Waiting:
 
 def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> Flow:
     """Subscribe, look, wait. A ring, a (re)subscription and the end of somebody else's lease are reasons to look again, nothing more. Gives a Reading."""
-    rooms = asked.rooms or (yield agents.rooms(who.keys, who.me))
+    mine = yield agents.rooms(who.keys, who.me)  # asked in any case: listening goes on trying where asking soon says that there is no broker
+    rooms = asked.rooms or mine
     if not rooms:
-        raise NotMember(channel="any channel", agent=who.agent)
+        raise NotMember(channel="", agent=who.agent)
     until = look_at = now() + asked.seconds
     seen: dict[str, int] = dict.fromkeys(rooms, 0)
     while True:
         heard = yield Listen(_bells(who, seen, asked), min(until, look_at))
         over = heard is None and now() >= until  # one last look: the doorbell may have been deaf until now, or the broker gone
-        if heard in ("again", "rooms") and not asked.rooms:  # whoever subscribes may have missed that it is in another channel now
-            seen = {room: seen.get(room, 0) for room in (yield agents.rooms(who.keys, who.me))}
+        if heard in ("again", "rooms"):  # I may be in other channels by now, or in another one of the same name, or history was set back
+            seen = dict.fromkeys(asked.rooms or (yield agents.rooms(who.keys, who.me)), 0)
+        if heard == "taken_over":
+            yield messages.take(who, (), lease)  # refused if it was from me
         found = yield messages.look(who, seen, which=asked.which, sender=asked.sender, reply_to=asked.reply_to)
-        news, busy_ms = yield from _looked(who, found, seen, asked)
+        news, busy_ms, on = yield from _looked(who, found, seen, asked)
         reading = yield from _handed(who, news, lease, asked)
         if reading.messages or reading.notes:
             return reading
-        if over:
+        if over and not on:
             raise TimedOut(agent=who.agent, seconds=f"{asked.seconds:g}")
         if asked.rooms and heard in ("again", "closed"):
             yield from _all_closed(who, asked.rooms)
         busy_ms = max(busy_ms, reading.busy_ms)
-        look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else until
+        look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
 
 
 def _handed(who: Caller, news: list[str], lease: str, asked: Waiting) -> Flow:
@@ -208,8 +211,8 @@ def _bells(who: Caller, rooms: dict[str, int], asked: Waiting) -> list[str]:
 
 
 def _looked(who: Caller, found: dict[str, Any], seen: dict[str, int], asked: Waiting) -> Flow:
-    """Note how far each channel was looked at. Gives the channels with news, and for how long another reader of mine is showing one."""
-    news, busy_ms = [], 0
+    """Note how far each channel was looked at. Gives the channels with news, for how long another reader of mine is showing one, and: look on?"""
+    news, busy_ms, on = [], 0, False
     for row in found["rows"]:
         if row["word"] == "not_member":
             if asked.rooms:
@@ -221,7 +224,8 @@ def _looked(who: Caller, found: dict[str, Any], seen: dict[str, int], asked: Wai
             busy_ms = max(busy_ms, row["at"] - found["now"])
         else:
             seen[row["channel"]] = row["at"]
-    return news, busy_ms
+            on = on or row["word"] == "on"
+    return news, busy_ms, on
 
 
 def _all_closed(who: Caller, rooms: Sequence[str]) -> Flow:

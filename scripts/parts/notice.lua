@@ -3,7 +3,7 @@
 local function notice(stream, heads, live, channel, from, status, text)
     local _, epoch, name = head_of(heads, channel)
     local id = redis.pcall("XADD", stream, "0-*", "f", from, "k", "n", "w", "-", "t", NOW_US, "x", "0", "b", text, "s", status)
-    if type(id) == "table" then return 0 end
+    if type(id) ~= "string" then return 0 end
     local seq = string.sub(id, 3)
     set_head(heads, channel, seq, epoch, name)
     redis.call("SPUBLISH", live, "notice " .. seq)
