@@ -1,5 +1,6 @@
--- Hand one agent what it has not been shown, over any number of its channels, under one delivery lease. how: read (everything unread) or hear
--- (what wakes me; the rest is counted and previewed once). The lease id is the idempotency key: the same id is handed the same messages.
+-- Hand one agent what it has not been shown, over any number of its channels, under one delivery lease. how: read (everything unread), wake
+-- (the same where something of it wakes me, else nothing) or hear (what wakes me; the rest is counted and previewed once). The lease id is the
+-- idempotency key: the same id is handed the same messages.
 -- Guarantee: one live lease per agent and channel; nothing here moves a mark past a message of somebody else.
 -- Replies: {"ok", until_ms, now_ms, rows}; a row is {channel, name, word, ...}: "take", epoch, which marks (both|heard), hi, gap, more, passive, lo,
 -- whole, previews | "busy", until_ms | "rewound", from, to | "again" (only old news on this page: take once more) | "more", count | "not_member".
@@ -24,14 +25,15 @@ local function take(channel, stream, mark, head, epoch, name)
         free()
         save()
     end
-    local from = how == "read" and mark.read or mark.heard
+    local from = how == "hear" and mark.heard or mark.read
     if head == from then return end
     if mark.lease ~= "-" and mark.lease ~= lease then
         if mark.ends > NOW_MS then return table.insert(rows, {channel, name, "busy", mark.ends}) end
         mark.maybe = math.max(mark.maybe, mark.hi) -- its reader died: it may have shown up to there
     end
     local page = page_of(stream, from, head, mark, me, how, budget)
-    local both = how == "read" or (page.passive == 0 and mark.read == mark.heard)
+    if how == "wake" and not page.wakes then return end -- a ring is a hint: it may have been for my own words, or for what is shown already
+    local both = how ~= "hear" or (page.passive == 0 and mark.read == mark.heard)
     if #page.whole > 0 or page.passive > 0 or page.gap > 0 then
         mark.lease, mark.hi, mark.ends = lease, page.hi, until_ms
         save()

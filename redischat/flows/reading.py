@@ -180,6 +180,10 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
             seen = dict.fromkeys(asked.rooms or (yield agents.rooms(who.keys, who.me)), 0)
         if heard == "taken_over":
             yield messages.take(who, (), lease)  # refused if it was from me
+        reading = yield from _handed(who, _told(heard, seen, asked), lease, asked, "wake")
+        if reading.messages or reading.notes:
+            return reading
+        closed = yield from _all_closed(who, asked.rooms if heard in ("again", "closed") else ())  # asked before looking: what came before the end is news
         found = yield messages.look(who, seen, which=asked.which, sender=asked.sender, reply_to=asked.reply_to)
         news, busy_ms, on = yield from _looked(who, found, seen, asked)
         reading = yield from _handed(who, news, lease, asked)
@@ -187,17 +191,25 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
             return reading
         if over and not on:
             raise TimedOut(agent=who.agent, seconds=f"{asked.seconds:g}")
-        if asked.rooms and heard in ("again", "closed"):
-            yield from _all_closed(who, asked.rooms)
+        if closed:
+            raise closed
         busy_ms = max(busy_ms, reading.busy_ms)
         look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
 
 
-def _handed(who: Caller, news: list[str], lease: str, asked: Waiting) -> Flow:
+def _told(heard: str | None, seen: dict[str, int], asked: Waiting) -> list[str]:
+    """The channel that a ring says has a message that wakes me: taken at once, if it has, without looking first (a round trip less on each wake)."""
+    _, _, channel = (heard or "").partition("message ")
+    plain = asked.which == "wakes" and not asked.sender and asked.reply_to is None
+    return [channel] if plain and channel in seen else []
+
+
+def _handed(who: Caller, news: list[str], lease: str, asked: Waiting, how: str = "read") -> Flow:
     """What these channels have; for an endless wait page after page, until there is no more."""
     reading = Reading()
     while news:
-        reading = yield from hand_out(who, news, lease, asked.limits)
+        reading = yield from hand_out(who, news, lease, asked.limits, how)
+        how = "read"
         some = reading.messages or reading.notes
         if (some and not asked.endless) or not (some or reading.again):
             break
@@ -229,7 +241,8 @@ def _looked(who: Caller, found: dict[str, Any], seen: dict[str, int], asked: Wai
 
 
 def _all_closed(who: Caller, rooms: Sequence[str]) -> Flow:
-    """Waiting in closed channels only would be waiting for nothing."""
-    found = yield [channels.facts(who.keys, room) for room in rooms]
-    if all(facts.get("state") == "closed" for facts in found):
-        raise ChannelClosed(channel=found[0]["name"], reason=found[0]["reason"])
+    """What a wait in these channels ends with when all of them are closed."""
+    found = (yield [channels.facts(who.keys, room) for room in rooms]) if rooms else ()
+    if found and all(facts.get("state") == "closed" for facts in found):
+        return ChannelClosed(channel=found[0]["name"], reason=found[0]["reason"])
+    return None

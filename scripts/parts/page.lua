@@ -2,12 +2,13 @@
 -- entries a call, fetched in steps, so that a page of large messages is never in memory whole. Needs news.lua.
 local SCAN, STEP, PREVIEWS, PREVIEW_BYTES = 1000, 100, 3, 160
 
-local function hand_out(page, seq, entry, maybe, budget)
+local function hand_out(page, seq, entry, maybe, budget, me)
     local size = #entry[BODY]
     if budget.count == 0 or (size > budget.bytes and budget.bytes < budget.most) then return false end
     local cut = size > budget.most and size or 0 -- larger than the whole budget: an excerpt, or it would block all behind it
     if cut > 0 then entry[BODY] = string.sub(entry[BODY], 1, budget.most) end
     budget.count, budget.bytes = budget.count - 1, math.max(0, budget.bytes - size)
+    page.wakes = page.wakes or wakes(entry, me)
     table.insert(page.whole, {seq, seq <= maybe and 1 or 0, cut, entry})
     return true
 end
@@ -19,7 +20,7 @@ local function point_at(page, seq, entry)
 end
 
 local function page_of(stream, from, head, mark, me, how, budget)
-    local page = {hi = from, gap = 0, more = 0, passive = 0, lo = 0, whole = {}, previews = {}}
+    local page = {hi = from, gap = 0, more = 0, passive = 0, lo = 0, whole = {}, previews = {}, wakes = false}
     local at, looked, full = from, 0, false
     repeat
         local step = redis.call("XRANGE", stream, "(0-" .. at, "0-" .. head, "COUNT", STEP) -- no further: strangers may have put something behind it
@@ -30,7 +31,7 @@ local function page_of(stream, from, head, mark, me, how, budget)
             if known(entry, seq, me, mark.heard) then -- passed
             elseif full then page.more = page.more + 1
             elseif how == "hear" and (entry[BIG] == "1" or not wakes(entry, me)) then point_at(page, seq, entry)
-            elseif not hand_out(page, seq, entry, mark.maybe, budget) then full, page.more = true, 1 end
+            elseif not hand_out(page, seq, entry, mark.maybe, budget, me) then full, page.more = true, 1 end
             if not full then page.hi = seq end
         end
     until #step < STEP or looked >= SCAN

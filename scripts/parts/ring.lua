@@ -15,5 +15,5 @@ local function ring_everyone(room, everyone, channel, me, seq)
     local s1, f1, s2, f2 = string.match(redis.call("HGET", everyone, channel) or "", "^(%d+) (%S+) (%d+) (%S+)$")
     if f1 and f1 ~= me then s2, f2 = s1, f1 end
     redis.call("HSET", everyone, channel, table.concat({seq, me, s2 or 0, f2 or "-"}, " "))
-    return redis.call("SPUBLISH", room, "message " .. seq)
+    return redis.call("SPUBLISH", room, "message " .. channel)
 end
