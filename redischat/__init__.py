@@ -1,3 +1,101 @@
-"""redischat: AI coding agents talk and coordinate through one Redis or Valkey broker."""
+"""redischat: AI coding agents talk and coordinate through one Redis or Valkey broker.
+
+``Client`` and ``AsyncClient`` are every verb an agent has; ``errors`` every way to be refused; the rest is what the verbs give back. What is not used
+is not imported.
+"""
+
+from __future__ import annotations
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Ack",
+    "AsyncClient",
+    "Briefing",
+    "Channel",
+    "ChatError",
+    "Client",
+    "Closed",
+    "Deleted",
+    "Double",
+    "Exported",
+    "FullReceipt",
+    "History",
+    "Identity",
+    "Imported",
+    "Invitation",
+    "Left",
+    "Malformed",
+    "Member",
+    "Message",
+    "Mode",
+    "Note",
+    "Opened",
+    "Owed",
+    "Pending",
+    "PendingMessage",
+    "Preview",
+    "Reading",
+    "Receipt",
+    "Reopened",
+    "Retained",
+    "Roster",
+    "WhoAmI",
+    "__version__",
+    "errors",
+]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import errors
+    from .aio.client import AsyncClient
+    from .errors import ChatError
+    from .models import (
+        Ack,
+        Briefing,
+        Channel,
+        Closed,
+        Deleted,
+        Double,
+        Exported,
+        FullReceipt,
+        History,
+        Identity,
+        Imported,
+        Invitation,
+        Left,
+        Malformed,
+        Member,
+        Message,
+        Mode,
+        Note,
+        Opened,
+        Owed,
+        Pending,
+        PendingMessage,
+        Preview,
+        Reading,
+        Receipt,
+        Reopened,
+        Retained,
+        Roster,
+        WhoAmI,
+    )
+    from .sync.client import Client
+
+_HOMES = {"AsyncClient": "aio.client", "ChatError": "errors", "Client": "sync.client"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    if name == "errors":
+        return import_module(".errors", __name__)
+    found = globals()[name] = getattr(import_module("." + _HOMES.get(name, "models"), __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -38,7 +38,7 @@
     - OutOfMemory              BROKER_OUT_OF_MEMORY
     - CannotPersist            BROKER_CANNOT_PERSIST
     - MaxClients               BROKER_MAX_CLIENTS
-    - Changing                 BROKER_CHANGING
+    - BrokerUnable             BROKER_UNABLE
     - NotAllowed               BROKER_NOT_ALLOWED
     - CannotWrite              CANNOT_WRITE
   - Defect                     DEFECT                 70
@@ -80,7 +80,7 @@ class ChatError(Exception):
         return {"error": self.code, "message": self.sentence(), **self.facts}
 
 
-class _Facts(dict):  # type: ignore[type-arg]
+class _Facts(dict[str, object]):
     """Lets a message be written even where a field is not known."""
 
     def __missing__(self, key: str) -> str:
@@ -136,7 +136,7 @@ class TwoIdentities(Refused):
     """More than one agent lives in this project and the caller has no session id."""
 
     code = "TWO_IDENTITIES"
-    text = "{names} are both agents of this project and this shell has no session id: say --as {first}, or export REDISCHAT_AGENT={first}"
+    text = "{names} are agents of this project, and this shell has no session id: say --as {first}, or export REDISCHAT_AGENT={first}"
 
 
 class SpeakAsYourself(Refused):
@@ -207,9 +207,10 @@ class NotMember(Refused):
     code, word, fields = "NOT_MEMBER", "not_member", ("channel", "agent")
 
     def sentence(self) -> str:
-        text = "{agent} is not in #{channel}. Come in: redischat join {channel} --as {agent}"
+        near = self.facts.get("nearest")
+        text = "{agent} is not in #{channel}.{hint} Come in: redischat join {channel} --as {agent}"
         nowhere = "{agent} is in no channel. What there is: redischat channels. Come in: redischat join CHANNEL --as {agent}"
-        return (text if self.facts.get("channel") else nowhere).format_map(_Facts(self.facts))
+        return (text if self.facts.get("channel") else nowhere).format_map(_Facts(self.facts, hint=f" Did you mean {near}, who is?" if near else ""))
 
 
 class UnknownRecipient(Refused):
@@ -389,11 +390,11 @@ class MaxClients(CouldNotLook):
     text = "the broker at {url} has reached its max number of clients. Close sessions that are over, or raise maxclients"
 
 
-class Changing(CouldNotLook):
-    """A Cluster is moving the workspace, a replica has lost its primary, or the server is held up by somebody's script."""
+class BrokerUnable(CouldNotLook):
+    """The server is there and cannot do it now: a Cluster that is down or moving, a replica without its primary, a script that takes too long."""
 
-    code = "BROKER_CHANGING"
-    text = "the broker at {url} cannot do this just now ({answer}): nothing was done. Try again in a moment; if it says MOVED, point REDISCHAT_URL at that node"
+    code = "BROKER_UNABLE"
+    text = "the broker at {url} cannot do this now ({answer}): nothing was done. Try again in a moment; if it says MOVED, point REDISCHAT_URL at that node"
 
 
 class NotAllowed(CouldNotLook):
@@ -436,7 +437,8 @@ def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
 
 _BY_ANSWER: dict[str, type[ChatError]] = {
     "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
-    "NOPERM": NotAllowed, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
+    "NOPERM": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
+    "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
 _OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'")  # what 6.x says to XADD 0-* and SPUBLISH
 _OLDEST = 7
@@ -448,8 +450,6 @@ def of_server(answer: str, url: str) -> ChatError:
     for prefix, cls in _BY_ANSWER.items():
         if answer.startswith(prefix):
             return cls(url=url, answer=answer.partition(" script: ")[0])
-    if answer.startswith(PASSING):
-        return Changing(url=url, answer=answer)
     if any(sign in answer for sign in _OLD):
         return BrokerTooOld(url=url, version="older", answer=answer)
     return BrokerRefused(url=url, answer=answer.partition(" script: ")[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
-from .errors import NoIdentity, SpeakAsYourself, TwoIdentities
+from .errors import NoIdentity, SpeakAsYourself, TwoIdentities, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,20 +20,20 @@ CONFIG = os.path.join(".redischat", "config")
 
 
 class Binding:
-    """This user's proof that a session holds a name: the token, and for which session and project it was drawn."""
+    """This user's proof that a session holds a name: the token, and when, for which session and in which project it was drawn."""
 
-    __slots__ = ("agent", "host", "path", "project", "session", "token")
+    __slots__ = ("agent", "drawn", "host", "path", "project", "session", "token")
 
     def __init__(self, path: str, facts: Mapping[str, str]) -> None:
         self.path = path
-        self.agent, self.token = facts.get("agent", ""), facts.get("token", "")
+        self.agent, self.token, self.drawn = facts.get("agent", ""), facts.get("token", ""), facts.get("drawn", "").zfill(20)
         self.session, self.project, self.host = facts.get("session", ""), facts.get("project", ""), facts.get("host", "")
 
 
 class Settings:
     """One caller's place: ``url workspace agent token session project state_dir embedded``; ``sources`` says where each came from.
 
-    Names are as given: whoever uses them checks them (names.py).
+    Names are as given: whoever uses them checks them (names.py). ``home`` is the project's path as text that brokers and files can hold.
     """
 
     __slots__ = (
@@ -41,6 +41,7 @@ class Settings:
         "bindings",
         "embedded",
         "env",
+        "home",
         "project",
         "session",
         "session_id",
@@ -59,13 +60,14 @@ class Settings:
         self.warnings: list[str] = []
         self.state_dir = _state_dir(env)
         self.project = _project(env, cwd, self.sources)
+        self.home = told(self.project)
         config = read_pairs(os.path.join(self.project, CONFIG))
         self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
         self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
         self.workspace = self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default")
-        self.session_id = env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or ""
-        self.session = self.session_id or f"shell@{host()}:{self.project}"
-        self.bindings = _bindings(self.bindings_dir())
+        self.session_id = told(env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or "")
+        self.session = self.session_id or f"shell@{host()}:{self.home}"
+        self.bindings = self._bindings()
         self.wished = config.get("agent", "")
         self.agent, self.token = self._who(flags.get("as_"))
 
@@ -79,9 +81,23 @@ class Settings:
         return value
 
     def bindings_dir(self) -> str:
-        """Where this user's tokens for this broker and workspace lie; a digest, so that no name can lead elsewhere."""
-        world = f"{self.url}\n{self.workspace.lower()}".encode("utf-8", "surrogateescape")
+        """Where this user's tokens for this broker and workspace lie; a digest, so that no name can lead elsewhere. A new password leads to the same ones."""
+        world = f"{redacted(self.url)}\n{self.workspace.lower()}".encode("utf-8", "surrogateescape")
         return os.path.join(self.state_dir, "bindings", sha1(world).hexdigest()[:16])
+
+    def binding(self, agent: str) -> str:
+        """Where the proof that this session holds ``agent`` lies. One file a session: whoever loses a name still knows which one it was."""
+        return os.path.join(self.bindings_dir(), "-".join(_digest(text) for text in (self.session, self.home, agent.lower())))
+
+    def _bindings(self) -> list[Binding]:
+        """What this user holds in this session and in this project; files of others are not opened, however many there are."""
+        session, project, directory = _digest(self.session), _digest(self.home), self.bindings_dir()
+        try:
+            found = [one.split("-") for one in sorted(os.listdir(directory)) if not one.endswith(".tmp")]
+        except OSError:
+            return []
+        paths = [os.path.join(directory, "-".join(parts)) for parts in found if parts[0] == session or parts[1:2] == [project]]
+        return [Binding(path, facts) for path in paths if (facts := read_pairs(path)).get("token")]
 
     def _who(self, flag: str | None) -> tuple[str, str]:
         """Flag, environment, my session's binding, the only binding of this project, the project's wished-for name; "" if none."""
@@ -96,7 +112,7 @@ class Settings:
         elif not mine and self.session_id:
             agent, source = self.own_name(), "this session's default"
         else:
-            agent, source = "", "nobody yet"
+            agent, source = "", "nobody yet" if not mine else "more than one here: " + ", ".join(sorted(one.agent for one in mine))
         if wanted:
             may = not agent or source == "this session's default" or any(one.agent.lower() == wanted.lower() for one in mine)
             if wanted.lower() != agent.lower() and not may:
@@ -108,15 +124,16 @@ class Settings:
 
     def _mine(self) -> list[Binding]:
         """The names that this caller may speak under by what its user holds: its session's, or for a shell without a session id its project's."""
-        own = [one for one in self.bindings if one.session == self.session]
         if self.session_id:
-            return own
-        return [one for one in self.bindings if one.project == self.project]
+            return [one for one in self.bindings if one.session == self.session]
+        here = sorted((one for one in self.bindings if one.project == self.home), key=lambda one: one.drawn)
+        return list({one.agent.lower(): one for one in here}.values())
 
     def own_name(self) -> str:
-        """A name that is unique to this session: the project's, and 8 characters of the session's id."""
-        letters = [c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in os.path.basename(self.project)]
-        return "".join(letters).strip("._-")[:40] + "-" + "".join(c for c in self.session_id if c.isalnum())[:8] if letters else "agent-" + self.session_id[:8]
+        """A name that is unique to this session: the project's, and the last 8 characters of the session's id (the first ones may be a time)."""
+        letters = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in os.path.basename(self.project)).strip("._-")[:40]
+        own = "".join(c for c in self.session_id if c.isascii() and c.isalnum())[-8:]
+        return f"{letters or 'agent'}-{own or sha1(self.session_id.encode()).hexdigest()[:8]}"
 
     def me(self) -> str:
         """The agent, or a refusal that says how to become one."""
@@ -125,13 +142,17 @@ class Settings:
         mine = self._mine()
         if len(mine) > 1:
             held = sorted(one.agent for one in mine)
-            raise TwoIdentities(names=" and ".join(held), first=held[0])
+            raise TwoIdentities(names=f"{', '.join(held[:-1])} and {held[-1]}", first=held[0])
         raise NoIdentity
 
 
 def here(flags: Mapping[str, Any]) -> Settings:
-    """The settings of this process."""
-    return Settings(flags, os.environ, os.getcwd())
+    """The settings of this process, also of one whose directory was removed under it."""
+    try:
+        cwd = os.getcwd()
+    except FileNotFoundError:
+        cwd = os.environ.get("PWD") or os.sep
+    return Settings(flags, os.environ, cwd)
 
 
 def host() -> str:
@@ -139,20 +160,64 @@ def host() -> str:
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "here")
 
 
+def told(path: str) -> str:
+    """A path as text that brokers and files of lines can hold: what is no UTF-8 or not printable is spelt out."""
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
 def redacted(url: str) -> str:
-    """``url`` without its password, whatever it looks like: passwords appear in no output."""
+    """``url`` without its password, also of one that is malformed: passwords appear in no output."""
     scheme, mark, rest = url.partition("://")
+    scheme, rest = (scheme, rest) if mark else ("", url)
     login, at, place = rest.rpartition("@")
-    if not mark or not at:
-        return url if not at else "***@" + place
-    user = login.partition(":")[0]
-    return f"{scheme}://{user}:***@{place}" if ":" in login else f"{scheme}://{user}@{place}"
+    user, colon, _ = login.partition(":")
+    place, asked, query = place.partition("?")
+    query = query if query.removeprefix("db=").isdigit() else "***"
+    host, port_at, port = place.partition("/")[0].rpartition(":")
+    if port_at and scheme != "unix" and not (port.isdigit() or port.endswith("]")):
+        place = f"{host}:***"  # no port: a password whose @host was forgotten
+    return scheme + mark + (f"{user}:***@" if colon else "***@" if at else "") + place + asked + (query if asked else "")
+
+
+class Place:
+    """A broker's URL, taken apart; ``shown`` is what may be printed of it."""
+
+    __slots__ = ("database", "host", "password", "path", "port", "shown", "tls", "user")
+
+    def __init__(self, url: str) -> None:
+        self.shown = redacted(url)
+        scheme, _, rest = url.partition("://")
+        login, _, place = rest.rpartition("@")
+        place, _, query = place.partition("?")
+        user, colon, password = login.partition(":")
+        self.tls, self.path, self.host, self.port, self.database = scheme == "rediss", "", "", 6379, 0
+        try:
+            self.user, self.password = (_decoded(user), _decoded(password)) if colon else ("", _decoded(user))
+            asked = dict(one.partition("=")[::2] for one in query.split("&")).get("db")
+            if scheme == "unix":
+                self.path, database = _decoded(place), ""
+            elif scheme in ("redis", "rediss"):
+                place, _, database = place.partition("/")
+                host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
+                self.host, self.port = (host if colon else place).strip("[]"), int(port) if colon else 6379
+            if not (self.path or self.host) or "\0" in self.path or not 0 < self.port < 1 << 16:
+                raise ValueError(scheme)
+            self.database = int(asked or database or 0)
+        except ValueError:
+            raise Usage(message=f"{self.shown} is no broker URL: redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket") from None
+
+
+def _decoded(text: str) -> str:
+    """Percent-decoded: passwords may hold any character."""
+    head, *parts = text.split("%")
+    return head + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in parts).decode() if parts else text
 
 
 def read_pairs(path: str) -> dict[str, str]:
     """``key=value`` lines of a file; nothing when it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             return dict(row.rstrip("\n").split("=", 1) for row in file if "=" in row)
     except (OSError, ValueError):
         return {}
@@ -191,10 +256,5 @@ def _project(env: Mapping[str, str], cwd: str, sources: dict[str, str]) -> str:
         at = up
 
 
-def _bindings(directory: str) -> list[Binding]:
-    try:
-        found = sorted(os.listdir(directory))
-    except OSError:
-        return []
-    paths = [os.path.join(directory, one) for one in found if not one.endswith(".tmp")]
-    return [Binding(path, facts) for path in paths if (facts := read_pairs(path)).get("token")]
+def _digest(text: str) -> str:
+    return str(sha1(text.encode()).hexdigest()[:8])

@@ -7,59 +7,22 @@ from __future__ import annotations
 
 import _socket
 import errno
+import os
 import time
 
 import hiredis
 
-from .calls.call import Call, Listen, Show
-from .errors import PASSING, ChatError, Loading, ReadOnly, Sandboxed, Unreachable, Usage, of_server
-from .settings import redacted
+from .calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S, Call, Listen, Show, plain
+from .errors import PASSING, BrokerTooOld, ChatError, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, Usage, of_server, told_version
+from .settings import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
-CONNECT_S = 2.0
-ANSWER_S = 5.0
-RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
-LOADING_S = 60.0
-PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
-KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
+LONGEST_S = 86_400.0  # what a socket can be told to wait
 _CHUNK = 1 << 16
-
-
-class Place:
-    """A broker's URL, taken apart."""
-
-    __slots__ = ("database", "host", "password", "path", "port", "shown", "tls", "user")
-
-    def __init__(self, url: str) -> None:
-        self.shown = redacted(url)
-        scheme, _, rest = url.partition("://")
-        rest, _, query = rest.partition("?")
-        login, _, place = rest.rpartition("@")
-        user, colon, password = login.partition(":")
-        self.user, self.password = (_decoded(user), _decoded(password)) if colon else ("", _decoded(user))
-        self.tls, self.path, self.host, self.port, self.database = scheme == "rediss", "", "", 6379, 0
-        try:
-            if scheme == "unix":
-                self.path = _decoded(place)
-                self.database = int(dict(one.partition("=")[::2] for one in query.split("&")).get("db") or 0)
-            elif scheme in ("redis", "rediss"):
-                place, _, database = place.partition("/")
-                host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
-                self.host, self.port, self.database = (host if colon else place).strip("[]"), int(port) if colon else 6379, int(database or 0)
-            else:
-                raise ValueError(scheme)
-        except ValueError:
-            raise Usage(message=f"{self.shown} is no broker URL: redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket") from None
-
-
-def _decoded(text: str) -> str:
-    """Percent-decoded: passwords may hold any character."""
-    head, *parts = text.split("%")
-    return head + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in parts).decode() if parts else text
 
 
 class _Line:
@@ -69,35 +32,39 @@ class _Line:
         self.place = place
         self.reader = hiredis.Reader(encoding="utf-8", errors="replace")
         self.heard: set[str] = set()
+        self.unanswered = 0  # replies that are still to come, also to what was interrupted
         self.sock: Any = self._connect(place)
-        greeting: list[tuple[Any, ...]] = []
-        if place.password:
-            greeting.append(("AUTH", place.user, place.password) if place.user else ("AUTH", place.password))
-        if place.database:
-            greeting.append(("SELECT", place.database))
-        if greeting:
-            self.send(greeting)
-            for _ in greeting:
-                reply = self.reply(ANSWER_S)
-                if isinstance(reply, Exception):
-                    raise of_server(str(reply), place.shown)
+        try:
+            self._greet(place)
+        except BaseException:
+            self.close()
+            raise
+
+    def _greet(self, place: Place) -> None:
+        login = ("AUTH", place.user, place.password) if place.user else ("AUTH", place.password)
+        greeting = [*([login] if place.password else ()), *([("SELECT", place.database)] if place.database else ())]
+        self.send(greeting)
+        for _ in greeting:
+            reply = self.reply(ANSWER_S)
+            if isinstance(reply, Exception):
+                raise of_server(str(reply).replace(place.password or "\n", "***"), place.shown)  # some servers repeat what they do not understand
 
     @staticmethod
     def _connect(place: Place) -> Any:
-        if place.path:
-            if not hasattr(_socket, "AF_UNIX"):
-                raise Unreachable(url=place.shown, why="unix sockets do not exist here; on native Windows set REDISCHAT_URL to a redis:// server, or use WSL")
-            sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-            sock.settimeout(CONNECT_S)
-            sock.connect(place.path)
-            return sock
+        if place.path and not hasattr(_socket, "AF_UNIX"):
+            raise Unreachable(url=place.shown, why="unix sockets do not exist here; on native Windows set REDISCHAT_URL to a redis:// server, or use WSL")
         if place.tls:
             import socket
             import ssl
 
-            return ssl.create_default_context().wrap_socket(socket.create_connection((place.host, place.port), CONNECT_S), server_hostname=place.host)
+            return ssl.create_default_context().wrap_socket(_watched(socket.create_connection((place.host, place.port), CONNECT_S)), server_hostname=place.host)
         failure: OSError = OSError(errno.EHOSTUNREACH, "no address")
-        for family, kind, protocol, _, address in _socket.getaddrinfo(place.host, place.port, 0, _socket.SOCK_STREAM):
+        unix = [(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, "", place.path)] if place.path else []
+        try:
+            addresses = unix or _socket.getaddrinfo(place.host, place.port, 0, _socket.SOCK_STREAM)
+        except UnicodeError:
+            raise Usage(message=f"{place.shown} names no host") from None
+        for family, kind, protocol, _, address in addresses:
             sock = _socket.socket(family, kind, protocol)
             sock.settimeout(CONNECT_S)
             try:
@@ -106,12 +73,7 @@ class _Line:
                 sock.close()
                 failure = error
                 continue
-            sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
-            sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
-            for option, seconds in KEEPALIVE:
-                if hasattr(_socket, option):
-                    sock.setsockopt(_socket.IPPROTO_TCP, getattr(_socket, option), seconds)
-            return sock
+            return sock if unix else _watched(sock)
         raise failure
 
     def send(self, commands: list[tuple[Any, ...]]) -> None:
@@ -122,21 +84,48 @@ class _Line:
                 data = word.encode() if isinstance(word, str) else str(word).encode()
                 out.append(b"$%d\r\n%s\r\n" % (len(data), data))
         self.sock.settimeout(ANSWER_S)
-        self.sock.sendall(b"".join(out))
+        self.unanswered += len(commands)
+        try:
+            self.sock.sendall(b"".join(out))
+        except BaseException as error:
+            said = self._farewell() if isinstance(error, ConnectionError) else ""
+            self.sock.close()  # half a command may have left
+            if said:
+                raise of_server(said, self.place.shown) from error
+            raise
+
+    def _farewell(self) -> str:
+        """What a server that turned us away said before it hung up."""
+        try:
+            found = self.reply(ANSWER_S)
+        except OSError:
+            return ""
+        return str(found) if isinstance(found, hiredis.ReplyError) else ""
 
     def reply(self, seconds: float) -> Any:
         """The next reply; TimeoutError without an errno when none came in time."""
         end = time.monotonic() + seconds
         while (found := self.reader.gets()) is False:
-            self.sock.settimeout(max(0.001, end - time.monotonic()))
+            self.sock.settimeout(min(max(0.001, end - time.monotonic()), LONGEST_S))
             data = self.sock.recv(_CHUNK)
             if not data:
                 raise ConnectionError("closed by the broker")
             self.reader.feed(data)
+        self.unanswered -= 1
         return found
 
     def close(self) -> None:
         self.sock.close()
+
+
+def _watched(sock: Any) -> Any:
+    """A TCP connection that the kernel gives up when the other end has gone without a word."""
+    sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
+    for option, seconds in KEEPALIVE:
+        if hasattr(_socket, option):
+            sock.setsockopt(_socket.IPPROTO_TCP, getattr(_socket, option), seconds)
+    return sock
 
 
 class Wire:
@@ -185,6 +174,8 @@ class Wire:
     def _once(self, calls: list[Call]) -> list[Any]:
         """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
         self._main = self._main or _Line(self._place)
+        while self._main.unanswered:
+            self._main.reply(ANSWER_S)
         done: list[Any] = []
         whole = False
         while len(done) < len(calls):
@@ -198,14 +189,27 @@ class Wire:
 
     def _read(self, call: Call, reply: Any) -> Any:
         if isinstance(reply, hiredis.ReplyError):
-            raise of_server(str(reply), self._place.shown)
+            raise self._refusal(str(reply))
         return call.read(reply)
+
+    def _refusal(self, answer: str) -> ChatError:
+        """What the server's own words stand for; one that is too old is asked for its version."""
+        error = of_server(answer, self._place.shown)
+        if not isinstance(error, BrokerTooOld):
+            return error
+        try:
+            return told_version(error, str(self._once([plain("INFO", "server")])[0]))
+        except (OSError, ChatError):
+            return error
 
     def _lost(self, error: Exception, started: float) -> None:
         """The connection broke or never was: let the owner revive the broker, or try again until the time is up."""
         self.close()
         why = "no answer in time" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
+        path = self._place.path
         if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+            if path and os.path.exists(path) and not os.access(path, os.W_OK):
+                raise Unreachable(url=self._place.shown, why=why) from error  # another user's socket, no sandbox
             raise Sandboxed(why=why) from error
         if self._revive is not None:
             self._revive()
@@ -223,7 +227,7 @@ class Wire:
                     return self._subscribe(self._ear, new)
                 return self._ring(self._ear, asked.until)
             except (OSError, ChatError, hiredis.ProtocolError) as error:
-                if isinstance(error, ChatError) and not isinstance(error, Loading):
+                if isinstance(error, ChatError) and not isinstance(error, (Loading, MaxClients)):
                     raise
                 self._deafen()
                 if time.monotonic() >= asked.until:
@@ -238,7 +242,7 @@ class Wire:
         for _ in bells:
             reply = ear.reply(ANSWER_S)
             if isinstance(reply, hiredis.ReplyError):
-                raise of_server(str(reply), self._place.shown)
+                raise self._refusal(str(reply))
         ear.heard.update(bells)
         return "again"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..calls import agents, channels, messages
 from ..calls.call import Once, plain
-from ..errors import BrokerRefused, BrokerTooOld, NoChannel, NoSuchSeq, RecipientLeft, UnknownRecipient
+from ..errors import BrokerRefused, BrokerTooOld, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
 from .reading import not_there
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     """Post, and tell what it costs and whether it reaches anyone. Gives a receipt."""
     try:
         sent, members = yield [messages.post(who, channel, draft, once=once), channels.some_members(who.keys, channel)]
-    except (UnknownRecipient, RecipientLeft, NoChannel) as error:
+    except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
         yield from helped(who, channel, error)
         raise
     receipt = _receipt(sent, draft)
@@ -48,7 +48,7 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     return receipt
 
 
-def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | NoChannel) -> Flow:
+def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | NoChannel | NotMember) -> Flow:
     """Give a refusal the names that were probably meant."""
     from ..names import nearest
 
@@ -58,7 +58,8 @@ def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | 
         return
     members = yield channels.members(who.keys, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])
-    error.facts["members"] = here[:NAMES_SHOWN]
+    if not isinstance(error, NotMember):
+        error.facts["members"] = here[:NAMES_SHOWN]
     error.facts["nearest"] = nearest(error.facts["agent"], here)
 
 

@@ -1,0 +1,45 @@
+"""AsyncClient: every verb an agent has, for a program that runs an event loop."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .agents import AsyncAgents
+from .channels import AsyncChannels
+from .messages import AsyncMessages
+from .transcripts import AsyncTranscripts
+
+
+class AsyncClient(AsyncAgents, AsyncChannels, AsyncMessages, AsyncTranscripts):
+    """One agent at one broker.
+
+    ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
+    ``agent``: who speaks (default: as for the command). ``workspace``, ``token``: likewise. ``redis``: a ready client made with ``decode_responses=True``
+    instead of all that; then ``agent`` and ``workspace`` are only what is given.
+
+    Use it as ``async with AsyncClient(agent="amy") as chat``, or call :meth:`disconnect` at the end. Connections are opened by the first verb. Verbs may run
+    at the same time; each waiting one holds a connection of its own.
+
+    Raises:
+        BadName: of agent or workspace.
+        Usage: the URL is none.
+    """
+
+    def channel(self, name: str) -> AsyncRoom:
+        """One channel, whose verbs need not be told which."""
+        return AsyncRoom(self, name)
+
+
+class AsyncRoom:
+    """The verbs of a client with one channel filled in. Holds nothing, checks nothing."""
+
+    def __init__(self, chat: AsyncClient, name: str) -> None:
+        self.chat, self.name = chat, name
+        self.open, self.join, self.leave = partial(chat.open, name), partial(chat.join, name), partial(chat.leave, name)
+        self.close, self.reopen, self.delete = partial(chat.close, name), partial(chat.reopen, name), partial(chat.delete, name)
+        self.mode, self.briefing, self.invite = partial(chat.mode, name), partial(chat.briefing, name), partial(chat.invite, name)
+        self.roster, self.retain = partial(chat.roster, name), partial(chat.retain, name)
+        self.post, self.say, self.ack = partial(chat.post, name), partial(chat.say, name), partial(chat.ack, name)
+        self.read, self.peek, self.history = partial(chat.read, name), partial(chat.peek, name), partial(chat.history, name)
+        self.pending, self.wait = partial(chat.pending, name), partial(chat.wait, name)
+        self.listen, self.take, self.export = partial(chat.listen, name), partial(chat.take, name), partial(chat.export, name)

@@ -1,0 +1,2 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""The verbs on redis-py. aio/ is written, sync/ is made from it by tests/unasync.py."""

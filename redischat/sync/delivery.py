@@ -1,0 +1,134 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""Messages in hand: handed out one by one (listen) or as a batch (take), acked when they are dealt with, given back when they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..calls.messages import renew
+from ..errors import ChannelClosed
+from ..models import Message, Note, Reading
+from .errand import Errand
+from .renewal import Renewal
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Callable, Generator
+    from types import TracebackType
+    from typing import Any
+
+    from ..calls.call import Caller, Show
+    from .connection import Connection
+
+
+class Lease:
+    """The delivery lease of one reader: its id, for how many seconds it holds, and whose it is."""
+
+    __slots__ = ("key", "seconds", "who")
+
+    def __init__(self, who: Caller, key: str, seconds: float) -> None:
+        self.who, self.key, self.seconds = who, key, seconds
+
+    @property
+    def ms(self) -> int:
+        """Its length in milliseconds."""
+        return int(self.seconds * 1000)
+
+
+class Held(Message):
+    """A message in hand. It is acked when the next one is asked for, or by :meth:`ack`; ``notes`` say what is missing in front of it."""
+
+    notes: list[Note]
+    _settle: Callable[[], object]
+
+    def hand(self, settle: Callable[[], object]) -> Held:
+        """This message, in the hand of whoever may ``settle`` it."""
+        self._settle = settle
+        return self
+
+    def ack(self) -> None:
+        """It is dealt with: it does not come again. Acking twice changes nothing."""
+        self._settle()
+
+
+def listening(connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> Generator[Held]:
+    """Message by message of an endless wait, which hands out one at a time; ends when all its channels are closed."""
+    errand, renewal = Errand(connection, flow), _renewal(connection, lease)
+    notes: list[dict[str, Any]] = []
+    try:
+        show = errand.go()
+        while show is not None:
+            notes += [note for note in show.notes if note["gap"] or note.get("gone_from")]
+            if show.messages:
+                renewal.hold()
+                yield _held(connection, show, notes)
+                renewal.rest()
+                notes = []
+            show = errand.go(len(show.messages))
+    except ChannelClosed:
+        return
+    finally:
+        renewal.close()
+        errand.close()
+
+
+def _held(connection: Connection, show: Show, notes: list[dict[str, Any]]) -> Held:
+    made = Held.model_validate({**show.messages[0], "notes": notes})
+    return made.hand(lambda: connection.run(show.acking(1)))
+
+
+class Take:
+    """A batch of messages in hand, for one ``with``: acked at its clean end, given back when it fails (they come again, marked ``repeat``)."""
+
+    def __init__(self, connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
+        self._errand, self._renewal = Errand(connection, flow), _renewal(connection, lease)
+        self._count = 0
+
+    def __enter__(self) -> Reading:
+        try:
+            show = self._errand.go()
+        except BaseException:
+            self._errand.close()
+            raise
+        if show is None:
+            return Reading(messages=[], notes=[])
+        self._renewal.hold()
+        self._count = len(show.messages)
+        return Reading.model_validate({"messages": show.messages, "notes": show.notes})
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self._renewal.close()
+            if error is None and self._errand.showing:
+                self._errand.go(self._count)
+        finally:
+            self._errand.close()
+
+
+class Kept:
+    """What a read had acked, or was about to, when it was interrupted: only this client has it, so its next read gives it."""
+
+    def __init__(self) -> None:
+        self._messages: list[dict[str, Any]] = []
+        self._notes: list[dict[str, Any]] = []
+
+    def keep(self, show: Show) -> None:
+        """Remember what was handed to a caller that was not there any more."""
+        self._messages += show.messages
+        self._notes += show.notes
+
+    def give(self, rooms: list[str]) -> Reading | None:
+        """What is kept of these channels (none named: of all)."""
+        if not self._messages and not self._notes:
+            return None
+        mine = [_of(one, rooms) for one in (self._messages, self._notes)]
+        self._messages = [one for one in self._messages if one not in mine[0]]
+        self._notes = [one for one in self._notes if one not in mine[1]]
+        return Reading.model_validate({"messages": mine[0], "notes": mine[1]}) if any(mine) else None
+
+
+def _of(rows: list[dict[str, Any]], rooms: list[str]) -> list[dict[str, Any]]:
+    return [row for row in rows if not rooms or row["channel"].lower() in rooms]
+
+
+def _renewal(connection: Connection, lease: Lease) -> Renewal:
+    return Renewal(lambda: connection.run(renew(lease.who, lease.key, lease.ms)), lease.seconds)

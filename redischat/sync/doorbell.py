@@ -1,0 +1,99 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""Doorbells: one pub/sub connection that waits for a ring, asks nothing while nothing happens, and survives a restart of the broker."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from redis.exceptions import ConnectionError as LostConnection
+from redis.exceptions import RedisError
+
+from ..calls.call import ANSWER_S
+from ..errors import MaxClients, of_server
+from .connection import Patience, heeding, passing, words_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..calls.call import Listen
+    from .connection import Connection
+
+NAP_S = 3_600.0  # one read of a socket waits for so long at most; then it is read again
+
+
+class Doorbell:
+    """The ear of one flow. Open it by listening, close it with the flow."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._pubsub: Any = None
+        self._heard: set[str] = set()
+        self._worked = False
+
+    def listen(self, asked: Listen) -> str | None:
+        """A ring's payload; "again" after each (re)subscription: look, something may have been missed; None when the time is up."""
+        patience = Patience()
+        while True:
+            try:
+                heard = self._once(asked)
+            except (RedisError, OSError) as error:
+                self.close()
+                self._refuse(error)
+                if time.monotonic() >= asked.until:
+                    return None
+                self._connection.revive()
+                time.sleep(max(0.0, min(patience.pause(), asked.until - time.monotonic())))
+            else:
+                self._worked = True
+                return heard
+
+    def _refuse(self, error: Exception) -> None:
+        """Raise what no waiting will cure. A full broker may have room again, for one who was connected."""
+        answer = words_of(error)
+        if answer and not passing(error):
+            ours = of_server(answer, self._connection.shown)
+            if not (self._worked and isinstance(ours, MaxClients)):
+                raise ours from error
+
+    def _once(self, asked: Listen) -> str | None:
+        if self._pubsub is None:
+            self._pubsub = self._connection.pubsub()
+        new = [bell for bell in asked.bells if bell not in self._heard]
+        if new:
+            self._subscribe(self._pubsub, new)
+            return "again"
+        while True:
+            nap = max(0.0, min(asked.until - time.monotonic(), NAP_S))
+            found = heeding(self._pubsub.get_message(timeout=nap), nap + ANSWER_S)
+            if found is not None and (heard := _meaning(found)) is not None:
+                return heard
+            if time.monotonic() >= asked.until:
+                return None
+
+    def _subscribe(self, pubsub: Any, bells: list[str]) -> None:
+        """Subscribe and see it confirmed. A ring that comes between is no loss: whoever hears "again" looks at everything."""
+        heeding(pubsub.ssubscribe(*bells))
+        left = set(bells)
+        while left:
+            found = heeding(pubsub.get_message(timeout=ANSWER_S), 2 * ANSWER_S)
+            if found is None:
+                raise LostConnection("the broker does not confirm a doorbell")
+            if found["type"] == "ssubscribe":
+                left.discard(found["channel"])
+        self._heard.update(bells)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        pubsub, self._pubsub = self._pubsub, None
+        self._heard.clear()
+        if pubsub is not None:
+            pubsub.close()
+
+
+def _meaning(found: dict[str, Any]) -> str | None:
+    if found["type"] == "smessage":
+        return str(found["data"])
+    if found["type"] == "ssubscribe":
+        return "again"  # redis-py connected anew and subscribed by itself
+    raise LostConnection("the doorbell moved")  # sunsubscribe: its slot did

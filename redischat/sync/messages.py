@@ -1,0 +1,213 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""post (say), read, ack, peek, history, pending, owed, wait, listen, take."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from typing import TYPE_CHECKING, Literal, overload
+
+from .. import names
+from ..calls import messages as calls
+from ..calls.call import Once, fresh
+from ..errors import NoChannel, RecipientLeft, TooLarge, UnknownRecipient, Usage
+from ..flows import messages as flows
+from ..flows import reading
+from ..models import Ack, FullReceipt, History, Owed, Pending, Reading, Receipt
+from .channels import listed
+from .delivery import Take, Lease, listening
+from .seat import Seat, room
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Generator, Sequence
+    from typing import Any
+
+    from ..calls.call import Show
+    from .delivery import Held
+
+LEASE_S = 60.0  # how long what listen and take hand out stays with them; renewed
+PEEKED = 3
+WAIT_S = 900.0
+STATUS = "discussion"  # what a message is when nothing is said
+
+
+class Messages(Seat):
+    """The verbs of what is said."""
+
+    @overload
+    def post(
+        self, channel: str, body: str, *, receipt: Literal[True], to: str | Sequence[str] | None = None, reply_to: int | None = None,
+        thread: str = "", title: str = "", status: str = STATUS, durable: bool = False, idem: str | None = None,
+    ) -> FullReceipt: ...  # fmt: skip
+    @overload
+    def post(
+        self, channel: str, body: str, *, receipt: bool = False, to: str | Sequence[str] | None = None, reply_to: int | None = None,
+        thread: str = "", title: str = "", status: str = STATUS, durable: bool = False, idem: str | None = None,
+    ) -> Receipt: ...  # fmt: skip
+    def post(
+        self, channel: str, body: str, *, receipt: bool = False, to: str | Sequence[str] | None = None, reply_to: int | None = None,
+        thread: str = "", title: str = "", status: str = STATUS, durable: bool = False, idem: str | None = None,
+    ) -> Receipt:  # fmt: skip
+        """Say something in a channel; also called ``say``. Members only.
+
+        ``body``: up to 256 KiB of UTF-8, kept as it is. ``to``: ``"a,b"`` or a list wakes those, ``"all"`` everyone, ``"none"`` nobody; without it the
+        channel's mode decides. Whoever is not woken sees it all the same. ``receipt`` asks whom it reaches (one more round trip), ``durable`` also waits until the
+        broker has it on disk. A lost answer is asked for again, never posted twice; ``idem`` makes that so over your own retries, for 24 hours.
+
+        Raises:
+            UnknownRecipient, RecipientLeft, NoSuchSeq, ChannelClosed, NotMember, NoChannel, KeyReused: nothing was stored.
+            BadText, TooLarge, BadName: nothing was sent.
+        """
+        who, name = self._me(), room(channel)
+        draft = _draft(body, to, reply_to, thread, title, status)
+        if receipt or durable:
+            return FullReceipt.model_validate(self._drive(flows.say(who, name, draft, Once(idem), durable=durable)))
+        try:
+            sent = self._run(calls.post(who, name, draft, once=Once(idem)))
+        except (UnknownRecipient, RecipientLeft, NoChannel) as error:
+            self._drive(flows.helped(who, name, error))
+            raise
+        return Receipt.model_validate({**sent, "audience": sent["wakes"]})
+
+    say = post
+
+    def read(self, *channels: str, limit: int | None = None, mine: bool = False, peek: bool = False) -> Reading:
+        """What is new in these channels (none named: all of the agent's), oldest first, and marked as read before this returns.
+
+        ``limit``: so many at most (``more`` tells how many are left). ``mine``: only what wakes the agent; the rest is counted and stays for a later read.
+        ``peek``: leave all of it unread, with ``limit`` the newest. While another reader of the agent shows some of it, this waits for that one to end.
+
+        Raises:
+            NoChannel, NotMember: there is nothing to read from.
+        """
+        rooms = [room(one) for one in channels]
+        if peek:
+            found = self._drive(flows.unseen(self._me(), rooms))
+            return Reading.model_validate({"messages": found if limit is None else found[-limit:] if limit else [], "notes": []})
+        return self._handed(rooms, reading.read(self._me(), rooms, fresh(6), _limits(limit), time.monotonic, "hear" if mine else "read"))
+
+    def _handed(self, rooms: list[str], flow: Generator[Any, Any, Any]) -> Reading:
+        kept = self._kept.give(rooms)
+        if kept is not None:
+            return kept
+        shown: list[Show] = []
+
+        def show(asked: Show) -> int:
+            shown.append(asked)
+            return len(asked.messages)
+
+        try:
+            got = self._drive(flow, show)
+        except BaseException:
+            for one in shown:
+                self._kept.keep(one)
+            raise
+        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
+
+    def ack(self, channel: str, seq: int) -> Ack:
+        """Everything in a channel up to message ``seq`` is dealt with, seen or not. Marks only rise: acking again, or less, changes nothing.
+
+        Raises:
+            NoSuchSeq: the channel has not come so far.
+            NoChannel, NotMember: nothing was changed.
+        """
+        return Ack.model_validate(self._drive(flows.ack(self._me(), room(channel), seq)))
+
+    def peek(self, channel: str, *, limit: int = PEEKED) -> History:
+        """The newest ``limit`` messages of a channel, oldest first. Marks nothing; needs no identity and no membership.
+
+        Raises:
+            NoChannel: there is none of that name.
+        """
+        return self.history(channel, limit=limit)
+
+    def history(self, channel: str, *, since: int | None = None, limit: int | None = None, audits: bool = False) -> History:
+        """A transcript, own words included: all of it, from message ``since`` on, or the newest ``limit``; with both the first ``limit`` from there.
+
+        ``audits``: with what tasks and locks left between. Marks nothing; needs no identity and no membership.
+
+        Raises:
+            NoChannel: there is none of that name.
+        """
+        span = flows.Span(since=since or 0, newest=limit if since is None else None, audits=audits)
+        got = self._drive(flows.history(self._who, room(channel), span))
+        return History.model_validate({**got, "messages": got["messages"] if since is None else got["messages"][:limit]})
+
+    def pending(self, *channels: str) -> list[Pending]:
+        """What waits for the agent, channel by channel, without its text. Takes nothing: asking again gives the same answer.
+
+        Raises:
+            NoChannel, NotMember: of a channel that was named.
+        """
+        return [Pending.model_validate(one) for one in self._drive(flows.pending(self._me(), [room(one) for one in channels]))]
+
+    def owed(self) -> list[Owed]:
+        """Who waits for the agent's answer: what woke it and is newer than its last words there. Reading clears nothing, answering or leaving does."""
+        return [Owed.model_validate(one) for one in self._drive(flows.owed(self._me()))]
+
+    def wait(
+        self,
+        *channels: str,
+        timeout: float = WAIT_S,  # noqa: ASYNC109 - the verb's own
+        any: bool = False,  # noqa: A002
+        sender: str | None = None,
+        reply_to: int | None = None,
+    ) -> Reading:
+        """Sleep until something wakes the agent in these channels (none named: all of its, also those it joins meanwhile), and read what is new there.
+
+        ``timeout`` in seconds. ``any``: also what wakes nobody. ``sender``, ``reply_to``: only such a message ends the wait. Asks nothing while idle and
+        survives a restart of the broker; the end of a channel ends it too. Cancelled, it has taken nothing.
+
+        Raises:
+            TimedOut: nothing came.
+            ChannelClosed: all these channels are closed.
+            NoChannel, NotMember: there is nothing to wait for.
+        """
+        rooms = [room(one) for one in channels]
+        asked = reading.Waiting(
+            rooms, seconds=max(0.0, timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
+        )
+        return self._handed(rooms, reading.wait(self._me(), asked, fresh(6), time.monotonic))
+
+    def listen(self, *channels: str, lease: float = LEASE_S) -> Generator[Held]:
+        """Messages of these channels (none named: all of the agent's), one by one as they come, for ever, or until all of them are closed.
+
+        A message is acked when the next one is asked for, or by its own ``ack()``. Whoever breaks out or fails leaves the one in hand to come again, marked
+        ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it.
+
+        Raises:
+            NoChannel, NotMember: there is nothing to listen to.
+        """
+        held = Lease(self._me(), fresh(6), lease)
+        asked = reading.Waiting([room(one) for one in channels], seconds=inf, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
+        return listening(self._connection, reading.wait(held.who, asked, held.key, time.monotonic), held)
+
+    def take(self, *channels: str, limit: int | None = None, lease: float = LEASE_S) -> Take:
+        """What is new, for one ``with``: acked at its clean end; given back when it fails, to come again, marked ``repeat``.
+
+        It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it.
+
+        Raises:
+            NoChannel, NotMember: there is nothing to read from.
+        """
+        held = Lease(self._me(), fresh(6), lease)
+        rooms = [room(one) for one in channels]
+        return Take(self._connection, reading.read(held.who, rooms, held.key, _limits(limit, held.ms), time.monotonic), held)
+
+
+def _limits(count: int | None, lease_ms: int = calls.LEASE_MS) -> reading.Limits:
+    if count is not None and count < 1:
+        raise Usage(message="a limit is at least 1")
+    return reading.Limits(calls.TAKE_COUNT if count is None else count, lease_ms=lease_ms)
+
+
+def _draft(body: str, to: str | Sequence[str] | None, reply_to: int | None, thread: str, title: str, status: str) -> calls.Draft:
+    """What is to be said, checked before anything is sent."""
+    audience = to if to in ("all", "none") else ""
+    named = () if to is None or audience else listed(to)
+    if len(named) > names.NAMED:
+        raise TooLarge(what="list of recipients", size=len(named), unit="names", limit=names.NAMED, remedy="More than that is everyone: to='all'.")
+    for what, text in (("thread", thread), ("title", title), ("status", status)):
+        if text:
+            names.line(what, text)
+    return calls.Draft(names.body(body), to=named, audience=str(audience), reply_to=reply_to, thread=thread, title=title, status=status)

@@ -1,0 +1,121 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""Where a client sits: its broker, its workspace, and who it is there. The verbs are built on this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import names
+from ..calls.call import Caller, fresh
+from ..errors import NoIdentity, SpeakAsYourself, Usage
+from ..keys import Keys
+from ..settings import DEFAULT_WORKSPACE, Settings, here, host, redacted
+from .connection import Connection, client_of
+from .delivery import Kept
+from .errand import drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import TracebackType
+    from typing import Any, Self
+
+    from redis import Redis
+
+    from ..calls.call import Call, Show
+
+
+THE_PROGRAM = "the program"  # where a value comes from that was given to the client
+
+
+class Seat:
+    """One agent's place at one broker."""
+
+    def __init__(
+        self, url: str | None = None, *, agent: str | None = None, workspace: str | None = None, token: str | None = None, redis: Redis | None = None
+    ) -> None:
+        self._given = redis
+        self._settings: Settings | None = None
+        if redis is not None:
+            self._connection = _over(redis)
+        else:
+            self._settings = _settings(url, agent, workspace)
+            self._connection = _connection(self._settings)
+        found = self._settings
+        self.workspace = names.name("workspace", workspace or (found.workspace if found else DEFAULT_WORKSPACE))
+        self._keys = Keys(self.workspace)
+        self._sit(agent or (found.agent if found else ""), token or (found.token if found else ""))
+        self._kept = Kept()
+        self._session = found.session if found else f"client@{host()}:{fresh(6)}"
+
+    def _sit(self, agent: str, token: str) -> None:
+        """Be this agent from now on, or nobody."""
+        self._who = Caller(self._keys, names.agent(agent) if agent else "", token)
+
+    @property
+    def agent(self) -> str | None:
+        """The name that this client speaks under."""
+        return self._who.agent or None
+
+    @property
+    def url(self) -> str:
+        """The broker's URL, without its password."""
+        return self._connection.shown
+
+    def _me(self) -> Caller:
+        """Who acts; refused when nobody is known."""
+        if not self._who.agent:
+            if self._settings is not None:
+                self._settings.me()
+            raise NoIdentity
+        return self._who
+
+    def _run(self, call: Call) -> Any:
+        return self._connection.run(call)
+
+    def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
+        return drive(self._connection, flow, show)
+
+    def disconnect(self) -> None:
+        """Give the connections back. A verb that is called afterwards opens new ones. A client that was given as ``redis=`` stays its giver's to close."""
+        if self._given is None:
+            self._connection.disconnect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.disconnect()
+
+
+def _settings(url: str | None, agent: str | None, workspace: str | None) -> Settings:
+    """What the environment, the project and this user say. A program may speak under any name: the broker refuses one that somebody else holds."""
+    given = {"url": url, "workspace": workspace, "as_": agent}
+    try:
+        settings = here(given)
+    except SpeakAsYourself:
+        settings = here({**given, "as_": None})
+        settings.agent, settings.token = agent or "", ""
+    for what, key in (("url", "url"), ("workspace", "workspace"), ("agent", "as_")):
+        if given[key]:
+            settings.sources[what] = THE_PROGRAM
+    return settings
+
+
+def _connection(settings: Settings) -> Connection:
+    def start() -> object:
+        from ..broker.start import ensure
+
+        return ensure(settings.state_dir)
+
+    return Connection(client_of(settings.url), redacted(settings.url), start if settings.url == settings.embedded else None)
+
+
+def _over(redis: Redis) -> Connection:
+    if not redis.connection_pool.connection_kwargs.get("decode_responses"):
+        raise Usage(message="the redis client must be made with decode_responses=True")
+    return Connection(redis, "the given redis client")
+
+
+def room(channel: str) -> str:
+    """A channel's name as keys hold it."""
+    return names.channel(channel).lower()

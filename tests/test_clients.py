@@ -1,0 +1,102 @@
+"""The two clients against each other, and the face of the package."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from typing import Any
+
+import fakeredis
+import pytest
+import unasync
+
+import redischat
+from redischat import AsyncClient, Client
+from redischat.errors import (
+    ChannelClosed,
+    Usage,
+)
+from redischat.settings import Settings, write_pairs
+
+
+@pytest.mark.real
+async def test_environment_and_arguments_say_where_and_who(monkeypatch, real):
+    monkeypatch.setenv("REDISCHAT_URL", real.url)
+    monkeypatch.setenv("REDISCHAT_WORKSPACE", "Quay")
+    monkeypatch.setenv("REDISCHAT_AGENT", "amy")
+    async with AsyncClient() as chat:
+        me = await chat.whoami()
+        assert (me.agent, me.workspace, me.url, me.url_from) == ("amy", "Quay", real.url, "REDISCHAT_URL")
+    with Client(agent="bob", workspace="dock") as chat:  # a program may speak under any name that nobody holds
+        me = chat.whoami()
+        assert (me.agent, me.agent_from, me.workspace, me.workspace_from) == ("bob", "the program", "dock", "the program")
+
+
+@pytest.mark.real
+def test_a_name_that_this_user_holds_needs_no_token_to_be_given(real, tmp_path):
+    with Client(real.url, agent="amy") as amy:
+        token = amy.identify().token
+        amy.open("dock")
+    place = Settings({"url": real.url}, {"REDISCHAT_STATE": str(tmp_path / "state")}, os.getcwd())
+    session = Client(real.url)
+    with session, Client(real.url, agent="amy") as stranger:
+        facts: dict[str, Any] = {"agent": "amy", "token": token, "session": session.whoami().session, "project": session.whoami().project, "host": "here"}
+        assert stranger.whoami().token is False
+    write_pairs(place.binding("amy"), facts)
+    with Client(real.url, agent="amy") as again, Client(real.url) as default:
+        assert again.post("dock", "x").seq == 1
+        assert (default.agent, default.whoami().token) == ("amy", True)
+
+
+def test_a_redis_client_that_is_given_must_decode_and_stays_its_givers():
+    with pytest.raises(Usage):
+        Client(redis=fakeredis.FakeRedis())
+    client = fakeredis.FakeRedis(decode_responses=True, protocol=2)
+    with Client(redis=client, agent="amy") as amy:
+        amy.open("dock")
+    assert client.ping()
+    client.close()
+
+
+def public(kind):
+    return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_verbs_with_the_same_parameters_and_words():
+    aio, sync = public(AsyncClient), public(Client)
+    assert sorted(aio) == sorted(sync)
+    for name, member in sync.items():
+        if callable(member):
+            assert str(inspect.signature(member)).replace("Async", "") == str(inspect.signature(aio[name])).replace("Async", ""), name
+        assert member.__doc__ == aio[name].__doc__.replace("async with", "with"), name
+        assert member.__doc__, f"{name} says nothing"
+
+
+def test_a_channel_object_has_each_verb_that_takes_a_channel():
+    verbs = {name for name, verb in public(Client).items() if callable(verb) and {"channel", "channels"} & inspect.signature(verb).parameters.keys()}
+    amy = Client(redis=fakeredis.FakeRedis(decode_responses=True), agent="amy")
+    assert {name for name, verb in vars(amy.channel("dock")).items() if callable(verb)} - {"chat"} == verbs
+
+
+def test_a_substitution_that_is_no_longer_used_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(unasync, "WORDS", [*unasync.WORDS, (r"nobody writes this", "")])
+    monkeypatch.setattr(sys, "argv", ["unasync.py", "--check"])
+    assert unasync.main() == 1
+    assert "nobody writes this" in capsys.readouterr().out
+
+
+def test_importing_redischat_imports_neither_redis_nor_pydantic():
+    code = "import sys, redischat, redischat.errors; print(sorted({'redis', 'pydantic', 'asyncio', 'click'} & sys.modules.keys()), redischat.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("]")[0] == "["
+
+
+def test_the_face_is_sorted_whole_and_refuses_what_it_does_not_have():
+    assert redischat.__all__ == sorted(redischat.__all__) == dir(redischat)
+    assert all(getattr(redischat, name) is not None for name in redischat.__all__)
+    with pytest.raises(AttributeError):
+        _ = redischat.Clint
+    assert issubclass(redischat.errors.ChannelClosed, redischat.ChatError)
+    assert redischat.errors.ChannelClosed is ChannelClosed

@@ -1,0 +1,67 @@
+"""Write redischat/sync from redischat/aio, word by word. With --check, only say whether it is fresh."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+HOUSE = Path(__file__).parent.parent / "redischat"
+NOTE = "# Made from ../aio by tests/unasync.py; edit that, not this.\n"
+WORDS = [
+    # what a thread does instead
+    (r"(?s)    task = asyncio\.current_task\(\).*?raise asyncio\.CancelledError", "    return answer"),
+    (r"; a cancellation that something below has swallowed .* is raised", "; here the socket sees to that"),
+    (r"heeding\(asyncio\.shield\((.*)\), SETTLE_S\)", r"\1"),
+    (r"(?s)async with asyncio\.timeout\(seconds\):\s+await event\.wait\(\)", "event.wait(seconds)"),
+    (r"socket_timeout=None", "socket_timeout=ANSWER_S"),
+    (r"asyncio\.to_thread\((.*)\)", r"\1()"),
+    (r"asyncio\.shield\((.*)\)", r"\1"),
+    (r"asyncio\.sleep\b", "time.sleep"),
+    (r"asyncio\.Event\b", "threading.Event"),
+    (r"asyncio\.Task\[None\]", "threading.Thread"),
+    (r"(self\._task) = asyncio\.create_task\((self\._beat)\(\)\)", r"\1 = threading.Thread(target=\2, daemon=True)\n            \1.start()"),
+    (r"await (self\._task)", r"\1.join()"),
+    (r"(?m)^import asyncio\nimport contextlib\nimport time\n", "import contextlib\nimport threading\nimport time\n"),
+    (r"(?m)^import asyncio\n", ""),
+    (r"redis\.asyncio\b", "redis"),
+    (r"a program that runs an event loop", "a program with threads or none"),
+    # the language
+    (r"async (def|with|for)\b", r"\1"),
+    (r"await ", ""),
+    (r"__a(enter|exit)__", r"__\1__"),
+    (r"\.aclose\b", ".close"),
+    (r"\bAwaitable\[([^\[\]]+)\]", r"\1"),
+    (r"\bAwaitable, ", ""),
+    (r"\bAsync([A-Z]\w*)", r"\1"),
+]
+
+
+def to_sync(text: str, used: set[str]) -> str:
+    """The same file without waiting; notes which patterns it needed."""
+    for pattern, word in WORDS:
+        text, count = re.subn(pattern, word, text)
+        if count:
+            used.add(pattern)
+    return NOTE + text
+
+
+def main() -> int:
+    check, used = "--check" in sys.argv, set[str]()
+    made = {source.name: to_sync(source.read_text("utf-8"), used) for source in sorted((HOUSE / "aio").glob("*.py"))}
+    unused = [pattern for pattern, _ in WORDS if pattern not in used]
+    if unused:
+        sys.stdout.write("\n  ".join(["no longer used:", *unused]) + "\n")
+        return 1
+    there = {path.name: path.read_text("utf-8") for path in (HOUSE / "sync").glob("*.py")}
+    stale = sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
+    if not check:
+        for name in stale:
+            path = HOUSE / "sync" / name
+            path.write_text(made[name], "utf-8") if name in made else path.unlink()
+    sys.stdout.write(" ".join(["stale:" if stale else "fresh", *stale]) + "\n")
+    return int(bool(stale) and check)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
