@@ -440,7 +440,8 @@ _BY_ANSWER: dict[str, type[ChatError]] = {
     "NOPERM": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
     "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
-_OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'")  # what 6.x says to XADD 0-* and SPUBLISH
+# What 6.x says to XADD 0-*, SPUBLISH and SHARDNUMSUB.
+_OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'", "Unknown PUBSUB subcommand")
 _OLDEST = 7
 PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
 

@@ -13,7 +13,7 @@ import time
 import hiredis
 
 from .calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S, Call, Listen, Show, plain
-from .errors import PASSING, BrokerTooOld, ChatError, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, Usage, of_server, told_version
+from .errors import PASSING, BrokerTooOld, BrokerUnable, ChatError, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, Usage, of_server, told_version
 from .settings import Place
 
 TYPE_CHECKING = False
@@ -41,8 +41,8 @@ class _Line:
             raise
 
     def _greet(self, place: Place) -> None:
-        login = ("AUTH", place.user, place.password) if place.user else ("AUTH", place.password)
-        greeting = [*([login] if place.password else ()), *([("SELECT", place.database)] if place.database else ())]
+        greeting: list[Any] = [("AUTH", place.user, place.password) if place.user else ("AUTH", place.password)] if place.password else []
+        greeting += [("SELECT", place.database)] if place.database else []
         self.send(greeting)
         for _ in greeting:
             reply = self.reply(ANSWER_S)
@@ -133,6 +133,7 @@ class Wire:
 
     def __init__(self, url: str, *, revive: Callable[[], None] | None = None, notice: Callable[[str], None] | None = None) -> None:
         self._place, self._revive, self._notice = Place(url), revive, notice
+        self._patience = RETRY_S
         self._main: _Line | None = None
         self._ear: _Line | None = None
 
@@ -206,14 +207,12 @@ class Wire:
         """The connection broke or never was: let the owner revive the broker, or try again until the time is up."""
         self.close()
         why = "no answer in time" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
-        path = self._place.path
-        if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
-            if path and os.path.exists(path) and not os.access(path, os.W_OK):
-                raise Unreachable(url=self._place.shown, why=why) from error  # another user's socket, no sandbox
+        barred, path = getattr(error, "errno", None) in (errno.EPERM, errno.EACCES), self._place.path
+        if barred and not (os.path.exists(path) and not os.access(path, os.W_OK)):  # else it is another user's socket
             raise Sandboxed(why=why) from error
-        if self._revive is not None:
+        if self._revive is not None and self._patience and not barred:
             self._revive()
-        if time.monotonic() - started > RETRY_S:
+        if barred or time.monotonic() - started >= self._patience:
             raise Unreachable(url=self._place.shown, why=why) from error
 
     def listen(self, asked: Listen) -> str | None:
@@ -227,7 +226,7 @@ class Wire:
                     return self._subscribe(self._ear, new)
                 return self._ring(self._ear, asked.until)
             except (OSError, ChatError, hiredis.ProtocolError) as error:
-                if isinstance(error, ChatError) and not isinstance(error, (Loading, MaxClients)):
+                if isinstance(error, ChatError) and not isinstance(error, (BrokerUnable, Loading, MaxClients)):
                     raise
                 self._deafen()
                 if time.monotonic() >= asked.until:
@@ -275,6 +274,7 @@ class Wire:
                     answer = self._do(asked, show)
                 except BaseException as error:  # noqa: BLE001 - the flow decides what an error means
                     failure = error
+                    self._patience = self._patience if isinstance(error, Exception) else 0  # ^C: one try to settle, no waiting for a broker that is not there
         finally:
             self._deafen()
 

@@ -102,6 +102,12 @@ class Seats:
         await amy.open(channel, members="bob", **options)
         return amy, bob
 
+    async def trio(self, channel="dock", **options):
+        """Amy, bob and carl, likewise."""
+        amy = self("Amy")
+        await amy.open(channel, members="bob,carl", **options)
+        return amy, self("bob"), self("carl")
+
     async def asleep(self, agent):
         """Come back when somebody waits at this agent's doorbell."""
         bell = f"rc1:{{default}}:bell:{agent}"

@@ -62,10 +62,11 @@ async def test_the_end_of_a_lease_rings_for_the_agents_other_readers(sit):
     await amy.post("dock", "one")
     take = bob.take("dock")  # for longer than the wait has time
     await take.__aenter__()
-    waiting = asyncio.create_task(sit("bob").wait("dock", timeout=LONG))
+    waiting = asyncio.create_task(sit("bob").wait("dock", timeout=2 * LONG))
     await sit.asleep("bob")
     await take.__aexit__(ZeroDivisionError, ZeroDivisionError(), None)
-    assert [(one.body, one.repeat) for one in await waiting] == [("one", True)]
+    async with asyncio.timeout(LONG):
+        assert [(one.body, one.repeat) for one in await waiting] == [("one", True)]
 
 
 async def test_a_lease_is_renewed_while_its_holder_is_busy(sit):

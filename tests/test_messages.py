@@ -1,4 +1,4 @@
-"""What is said: posting, addressing, receipts, transcripts, and what is owed."""
+"""What is said: posting, addressing, receipts, transcripts."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ async def test_numbers_have_no_gap_whoever_writes_at_once(sit):
     assert sorted(one.seq for one in sent) == list(range(1, 41))
 
 
-async def test_every_field_comes_back_as_it_was_given_and_what_was_not_given_is_none(sit):
+async def test_every_field_comes_back_as_it_was_given(sit):
     amy, bob = await sit.pair()
     await amy.post("dock", "plain")
     await amy.post("dock", "full", to=["bob"], reply_to=1, thread="t-1", title="On boats", status="blocker")
     plain, full = await bob.read("dock")
-    assert (plain.to, plain.reply_to, plain.thread, plain.title, plain.status) == (None, None, None, None, None)
+    assert (plain.to, plain.reply_to, plain.thread, plain.title, plain.status) == (None, None, None, None, "discussion")
     assert (full.to, full.reply_to, full.thread, full.title, full.status, full.wakes) == (["bob"], 1, "t-1", "On boats", "blocker", ["bob"])
     record = full.model_dump(by_alias=True)
     assert record["from"] == "Amy"
@@ -108,12 +108,6 @@ async def test_only_members_may_post(sit):
         await sit("carl").post("kiln", "x")
 
 
-async def trio(sit, **options):
-    amy = sit("Amy")
-    await amy.open("dock", members="bob,carl", **options)
-    return amy, sit("bob"), sit("carl")
-
-
 WAYS = [  # what is given, stored, resolved in an ordinary channel, in a broadcast channel, and whether bob is woken in either
     (None, None, "all", "none", (True, False)),
     ("all", "all", "all", "all", (True, True)),
@@ -127,7 +121,7 @@ WAYS = [  # what is given, stored, resolved in an ordinary channel, in a broadca
 @pytest.mark.parametrize("broadcast", [False, True], ids=["ordinary", "broadcast"])
 @pytest.mark.parametrize(("given", "stored", "ordinary", "quiet", "woken"), WAYS, ids=[str(way[0]) for way in WAYS])
 async def test_whom_a_message_wakes(sit, broadcast, given, stored, ordinary, quiet, woken):
-    amy, bob, _ = await trio(sit, broadcast=broadcast)
+    amy, bob, _ = await sit.trio(broadcast=broadcast)
     sent = await amy.post("dock", "x", to=given)
     assert sent.audience == (quiet if broadcast else ordinary)
     (waiting,) = await bob.pending("dock")
@@ -137,7 +131,7 @@ async def test_whom_a_message_wakes(sit, broadcast, given, stored, ordinary, qui
 
 
 async def test_an_empty_list_of_recipients_and_a_kept_word_in_one_are_refused(sit):
-    amy, *_ = await trio(sit)
+    amy, *_ = await sit.trio()
     for bad in ([], "", ",", "bob,", ["all", "bob"], "none,bob"):
         with pytest.raises(BadName):
             await amy.post("dock", "x", to=bad)
@@ -147,7 +141,7 @@ async def test_an_empty_list_of_recipients_and_a_kept_word_in_one_are_refused(si
 
 
 async def test_a_recipient_who_is_not_there_refuses_the_whole_message_and_names_who_is(sit):
-    amy, bob, _ = await trio(sit)
+    amy, bob, _ = await sit.trio()
     with pytest.raises(UnknownRecipient) as no:
         await amy.post("dock", "x", to=["carl", "bobb"])
     assert (no.value.facts["agent"], no.value.facts["nearest"], no.value.facts["members"]) == ("bobb", "bob", ["Amy", "bob", "carl"])
@@ -161,7 +155,7 @@ async def test_a_recipient_who_is_not_there_refuses_the_whole_message_and_names_
 
 
 async def test_nothing_in_a_text_addresses_anybody(sit):
-    amy, bob, carl = await trio(sit)
+    amy, bob, carl = await sit.trio()
     sent = await amy.post("dock", "mail ops@bob.example, see `@carl`, cc @bob. (@carl) @bob's @bobx", to="none")
     assert sent.audience == "none"
     for one in (bob, carl):
@@ -178,7 +172,7 @@ async def test_a_reply_must_be_to_a_message_that_there_is(sit):
 
 
 async def test_a_full_receipt_tells_what_was_stored_and_whom_it_reaches(sit):
-    amy, bob, _ = await trio(sit)
+    amy, bob, _ = await sit.trio()
     await bob.post("dock", "I am here")
     got = await amy.post("dock", "first line\nsecond", receipt=True)
     assert (got.seq, got.chars, got.stored, got.audience) == (2, 17, "first line", "all")
@@ -205,7 +199,7 @@ async def test_a_crowd_is_counted_and_not_listed(sit):
 
 
 async def test_a_hint_on_narrowing_comes_once_a_channel_and_only_where_it_would_spare_somebody(sit):
-    amy, bob, _ = await trio(sit)
+    amy, bob, _ = await sit.trio()
     assert not (await amy.post("dock", "x", to="bob")).hint
     assert [(await amy.post("dock", "x")).hint for _ in range(2)] == [True, False]
     assert (await bob.post("dock", "x")).hint
@@ -257,53 +251,6 @@ async def test_a_part_of_a_transcript_is_its_newest_end_or_what_follows_a_number
     assert [one.seq for one in await amy.peek("dock")] == [248, 249, 250]
     assert [one.seq for one in await amy.peek("dock", limit=1)] == [250]
     assert len((await amy.history("dock")).messages) == 250
-
-
-async def test_pending_tells_what_waits_as_often_as_it_is_asked(sit):
-    amy, bob, _ = await trio(sit)
-    await amy.post("dock", "for all")
-    await amy.post("dock", "for carl", to="carl")
-    await amy.post("dock", "for both", to="carl,bob")
-    await bob.post("dock", "my own")
-    for _ in range(2):
-        (waiting,) = await bob.pending()
-        assert (waiting.channel, waiting.pending, waiting.for_you, waiting.others, waiting.wakes_me, waiting.senders) == ("dock", 3, 2, 1, True, ["Amy"])
-        assert [(one.seq, one.for_me) for one in waiting.messages] == [(1, True), (2, False), (3, True)]
-    assert len(await bob.read("dock")) == 3
-    assert await bob.pending("dock") == []
-    with pytest.raises(NotMember):
-        await sit("dora").pending("dock")
-    with pytest.raises(NoChannel):
-        await bob.pending("kiln")
-
-
-async def test_what_woke_me_and_is_newer_than_my_last_words_is_owed_an_answer(sit):
-    amy, bob, carl = await trio(sit)
-    assert await bob.owed() == []
-    await amy.post("dock", "first?")
-    await amy.post("dock", "second?", to="bob")
-    await amy.post("dock", "not you", to="carl")
-    await amy.post("dock", "nobody", to="none")
-    await bob.read("dock")  # reading clears nothing
-    (debt,) = await bob.owed()
-    assert (debt.channel, debt.sender, debt.seq, debt.first_seq, debt.unanswered, debt.text) == ("dock", "Amy", 2, 1, 2, "second?")
-    assert debt.waiting_since.tzinfo is not None
-    await bob.post("dock", "answer", to="none")
-    assert await bob.owed() == []
-    assert [one.seq for one in await carl.owed()] == [3]
-
-
-async def test_leaving_or_closing_forgives_what_is_owed(sit):
-    amy, bob = await sit.pair()
-    await amy.open("kiln", members="bob")
-    for channel in ("dock", "kiln"):
-        await amy.post(channel, "?", to="bob")
-    assert [one.channel for one in await bob.owed()] == ["dock", "kiln"]
-    await bob.leave("dock")
-    await amy.close("kiln", "over")
-    assert await bob.owed() == []
-    await bob.join("dock")
-    assert await bob.owed() == []
 
 
 async def test_agents_that_do_not_listen_are_not_heard_and_errors_say_which_code(sit):

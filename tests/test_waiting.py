@@ -168,6 +168,15 @@ async def test_a_wait_looks_again_when_the_lease_of_a_dead_reader_ends(sit):
     assert [(one.body, one.repeat) for one in await sit("bob").wait("dock", timeout=LONG)] == [("one", True)]
 
 
+@pytest.mark.parametrize("to", [None, "BOB"])
+async def test_a_receipt_says_who_was_waiting_though_it_is_gone_the_next_moment(sit, to):
+    amy, bob = await sit.pair()
+    task = await waiting(sit, bob, "dock")
+    got = await amy.post("dock", "x", to=to, receipt=True)
+    await task
+    assert (got.listening, got.unproved, got.absent) == (["bob"], [], [])
+
+
 async def test_rings_that_find_nothing_new_do_not_end_a_wait(sit):
     amy, bob = await sit.pair()
     task = await waiting(sit, bob, "dock")

@@ -26,13 +26,16 @@ FSYNC_MS = 5_000
 
 def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable: bool = False) -> Flow:
     """Post, and tell what it costs and whether it reaches anyone. Gives a receipt."""
+    members = yield channels.some_members(who.keys, channel)
+    others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
+    asked = draft.to or others[:NAMES_SHOWN]
+    doors = [agents.records(who.keys, asked), _listening(who, asked)] if asked else []  # before it rings: whoever it wakes may be gone a moment later
     try:
-        sent, members = yield [messages.post(who, channel, draft, once=once), channels.some_members(who.keys, channel)]
+        *before, sent = yield [*doors, messages.post(who, channel, draft, once=once)]
     except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
         yield from helped(who, channel, error)
         raise
     receipt = _receipt(sent, draft)
-    others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
     count = sent["members"] - 1
     named = isinstance(sent["wakes"], list)
     woken = [name for name in sent["wakes"] if name.lower() != who.me] if named else others if sent["wakes"] == "all" else []
@@ -41,8 +44,8 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     shown = woken if wakes == len(woken) <= NAMES_SHOWN or named else []  # of a large channel only a part is known: a count says it better
     receipt.update(wakes=shown, wakes_count=wakes, passive_count=count - wakes, passive=passive if count - wakes == len(passive) <= NAMES_SHOWN else [])
     if shown:
-        records, listening = yield [agents.records(who.keys, shown), _listening(who, shown)]
-        receipt.update(_reached(shown, records, listening, sent))
+        known = {name.lower(): (record, hears) for name, record, hears in zip(asked, *before, strict=True)}
+        receipt.update(_reached([(name, *known[name.lower()]) for name in shown], sent["ts_ms"]))
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -88,11 +91,11 @@ def _listening(who: Caller, names: Sequence[str]) -> Any:
     return plain("PUBSUB", "SHARDNUMSUB", *(who.keys.bell(name.lower()) for name in names), read=read)
 
 
-def _reached(names: Sequence[str], records: list[dict[str, Any]], listening: list[bool], sent: dict[str, Any]) -> dict[str, list[str]]:
+def _reached(woken: list[tuple[str, dict[str, Any], bool]], at_ms: int) -> dict[str, list[str]]:
     """Whoever is woken is listening, or was seen lately (working: it will see this, but nothing proves a wake), or has no live session."""
     found: dict[str, list[str]] = {"listening": [], "unproved": [], "absent": []}
-    for name, record, hears in zip(names, records, listening, strict=True):
-        live = sent["ts_ms"] - record.get("seen_ms", 0) < agents.LIVE_MS
+    for name, record, hears in woken:
+        live = at_ms - record.get("seen_ms", 0) < agents.LIVE_MS
         found["listening" if hears else "unproved" if live else "absent"].append(name)
     return found
 

@@ -57,10 +57,11 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
     except GeneratorExit:
         raise
     except BaseException as error:
-        if taken is None:
-            yield messages.release(who, lease)
-        else:
-            yield _ack(who, lease, taken["rows"], getattr(error, "shown", 0), getattr(error, "maybe", 0))
+        shown, maybe = getattr(error, "shown", 0), getattr(error, "maybe", 0)
+        try:
+            yield messages.release(who, lease) if taken is None else _ack(who, lease, taken["rows"], shown, maybe)
+        except ChatError:
+            raise error from None  # what cannot be settled lapses by itself; why it came to this is what must be told
         raise
     yield from _acked(_ack(who, lease, rows, shown, shown))
     return reading

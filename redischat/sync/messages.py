@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from .. import names
 from ..calls import messages as calls
 from ..calls.call import Once, fresh
-from ..errors import NoChannel, RecipientLeft, TooLarge, UnknownRecipient, Usage
+from ..errors import NoChannel, NotMember, RecipientLeft, TooLarge, UnknownRecipient, Usage
 from ..flows import messages as flows
 from ..flows import reading
 from ..models import Ack, FullReceipt, History, Owed, Pending, Reading, Receipt
@@ -64,7 +64,7 @@ class Messages(Seat):
             return FullReceipt.model_validate(self._drive(flows.say(who, name, draft, Once(idem), durable=durable)))
         try:
             sent = self._run(calls.post(who, name, draft, once=Once(idem)))
-        except (UnknownRecipient, RecipientLeft, NoChannel) as error:
+        except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
             self._drive(flows.helped(who, name, error))
             raise
         return Receipt.model_validate({**sent, "audience": sent["wakes"]})
