@@ -34,6 +34,7 @@ EXITS = """## Exit codes
 | 4 | time ran out (`wait`) |
 | 5 | could not look: the broker cannot be reached or cannot do it now, or the output cannot be written |
 | 64 | the command line is not one that this verb takes (`USAGE`) |
+| 70 | redischat itself is at fault, or the broker holds what no redischat wrote (`DEFECT`) |
 | 130 | interrupted |
 
 2 and 3 are kept for tasks, leases, events, claims and path locks.

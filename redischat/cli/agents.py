@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from .. import names
 from ..calls import agents as calls
@@ -17,6 +17,7 @@ from .show import inert, put, record, records, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from .perform import Seat
@@ -34,8 +35,9 @@ def identify(
     _can_keep(settings.bindings_dir(), "Set REDISCHAT_STATE to a directory that you may write")
     if project:
         _can_keep(os.path.join(settings.project, os.path.dirname(CONFIG)), "Leave out --project")
-    got = seat.drive(flows.identify(seat.keys, name, claim, once(idem)))
-    others = _remember(seat, got)
+    with _alone(settings.bindings_dir()):
+        got = seat.drive(flows.identify(seat.keys, name, claim, once(idem)))
+        others = _remember(seat, got)
     if project:
         _wish(settings, got["agent"])
     if seat.json:
@@ -47,6 +49,22 @@ def identify(
             f"  {' and '.join(others)} {'is' if len(others) == 1 else 'are'} bound to this project too: say --as {got['agent']}, or export REDISCHAT_AGENT={got['agent']}\n"
         )
     return 0
+
+
+@contextmanager
+def _alone(directory: str) -> Iterator[None]:
+    """One at a time: of two that identify at once, the token kept last must be the one drawn last, or the session is refused as somebody else."""
+    try:
+        from fcntl import LOCK_EX, flock
+    except ImportError:  # native Windows
+        yield
+        return
+    door = os.open(os.path.join(directory, "lock.tmp"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        flock(door, LOCK_EX)
+        yield
+    finally:
+        os.close(door)
 
 
 def _can_keep(directory: str, remedy: str) -> None:

@@ -65,7 +65,8 @@ def _invited(seat: Seat, got: dict[str, Any]) -> str:
 def _entered(got: dict[str, Any], me: str) -> str:
     name, others = got["channel"], [one for one in got["members"] if one.lower() != me.lower()]
     did = {"new": f"joined #{name}", "again": f"back in #{name}", "already": f"already in #{name}", "no": f"#{name}"}[got["joined"]]
-    lines = [f"{did}{f' as {me}' if got['joined'] != 'no' else ''}: " + ("new channel" if got["new"] else f"it ends at #{got['last_seq']}")]
+    end = "new channel" if got["new"] else f"it ends at #{got['last_seq']}" if got["last_seq"] else "nothing was said in it yet"
+    lines = [f"{did}{f' as {me}' if got['joined'] != 'no' else ''}: {end}"]
     lines.append("  with " + ", ".join(others) if others else "  nobody else is in it yet")
     if got["nearest"]:
         lines.append(f"  did you mean #{got['nearest']}, which was there before? Undo: redischat delete {name} --yes")
@@ -78,7 +79,7 @@ def _entered(got: dict[str, Any], me: str) -> str:
     if got["ignored"]:
         lines.append(f"  ignored, because the channel has its own: {', '.join(got['ignored'])}")
     if got["unread"] > 0:
-        lines.append(f"  {got['unread']} are unread: redischat read {name}")
+        lines.append(f"  {got['unread']} unread: redischat read {name}")
     elif got["joined"] in ("new", "again") and got["before"]:
         lines.append(f"  what came before: redischat read {name} --all")
     if got["summary"]:
@@ -177,6 +178,8 @@ def briefing(seat: Seat, *, channel: str, text: str | None = None, file: str | N
     got = seat.drive(flows.briefing(seat.caller(), names.same(names.channel(channel)), None if found is None else names.briefing(found), once(idem)))
     if seat.json:
         put(record(got))
+    elif found == "":
+        put(f"#{got['channel']} has no briefing any more\n")
     elif found is not None:
         put(f"the briefing of #{got['channel']} is now yours ({len(found)} characters); each joiner sees it:\n{rules(got)}")
     else:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 
 import click
 
 from .. import __version__
-from ..errors import Usage
+from ..errors import CannotWrite, Interrupted, Usage
 from .perform import perform, refuse
-from .verbs import COMMON, VERBS
+from .show import put
+from .verbs import VERBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,40 +45,64 @@ def _command(name: str, verb: Verb) -> click.Command:
         click.Argument([parameter], type=_KINDS[kind], required=needed, nargs=-1 if many else 1) for parameter, kind, needed, many in verb.places
     ]
     for flag, (parameter, kind, help_) in verb.flags.items():
-        needed = parameter in verb.required
         if kind == "flag":
             params.append(click.Option([flag, parameter], is_flag=True, help=help_))
         else:
-            params.append(click.Option([flag, parameter], type=_KINDS[kind], help=help_, required=needed, callback=_finite if kind == "seconds" else None))
+            params.append(click.Option([flag, parameter], type=_KINDS[kind], help=help_, required=parameter in verb.required, multiple=True, callback=_one))
 
-    def run(**given: Any) -> NoReturn:
-        sys.exit(perform(name, {key: value for key, value in given.items() if value not in (None, False)}))
+    def run(**given: Any) -> tuple[str, dict[str, Any]]:
+        return name, {key: value for key, value in given.items() if value is not None and value is not False}  # a 0 is a value
 
     text = f"{verb.help[0].upper()}{verb.help[1:]}.\n\n\b\nExample: {verb.example}"
     return click.Command(name, params=params, callback=run, help=text, short_help=verb.help)
 
 
-def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
+def _one(context: click.Context, flag: click.Parameter, values: tuple[Any, ...]) -> Any:
+    """The value of a flag: of two, neither is silently dropped."""
+    if len(values) > 1:
+        raise click.UsageError(f"{flag.opts[0]} was given {len(values)} times: say it once", context)
+    if values and isinstance(values[0], float) and not math.isfinite(values[0]):
         raise click.BadParameter("seconds are a finite number")
-    return value
+    return values[0] if values else None
 
 
 def main(words: list[str]) -> NoReturn:
     """Run it; usage errors are one line with a code, exit 64."""
-    as_json = "--json" in words
+    sys.exit(_run(words, as_json="--json" in words))
+
+
+def _run(words: list[str], *, as_json: bool) -> int:
     try:
-        code = group().main(args=words, prog_name="redischat", standalone_mode=False)
+        with redirect_stdout(StringIO()) as said:  # help and version: written by put, which knows what a broken pipe and a full disk are
+            found = group().main(args=words, prog_name="redischat", standalone_mode=False)
+        put(said.getvalue())
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help())
-        code = 0
+        return _run([*(words[:1] if error.ctx.parent else ()), "--help"], as_json=as_json)
     except click.UsageError as error:
-        verb = error.ctx.info_name if error.ctx and error.ctx.parent else ""
-        more = f"redischat {verb} --help" if verb else "redischat --help"
-        code = refuse(Usage(message=f"{error.format_message().rstrip('.')}. How it is called: {more}"), as_json=as_json)
-    except click.Abort:
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+        return refuse(Usage(message=_sentence(error, words)), as_json=as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return refuse(Interrupted(), as_json=as_json)
+    except CannotWrite as error:
+        return refuse(error, as_json=as_json)
+    except BrokenPipeError:
+        return CannotWrite.exit
+    return perform(*found) if isinstance(found, tuple) else 0
 
 
-COMMON_FLAGS = tuple(COMMON)
+def _sentence(error: click.UsageError, words: list[str]) -> str:
+    """What click says, the flag that was probably meant, and where to read on."""
+    verb = (error.ctx.info_name or "") if error.ctx and error.ctx.parent else ""
+    what = f"no such flag: {error.option_name}. {_meant(error, verb, words)}" if isinstance(error, click.NoSuchOption) else error.format_message()
+    what = what.strip().rstrip(".")
+    return f"{what}{'' if what.endswith(('?', '?)')) else '.'} How it is called: redischat {verb and verb + ' '}--help"
+
+
+def _meant(error: click.NoSuchOption, verb: str, words: list[str]) -> str:
+    typed = error.option_name.lstrip("-")
+    if not typed.strip():
+        return "A text that begins with '-' is given on standard input ('-'), or behind '--'"
+    near = [verb] if verb else [word for word in words if word in VERBS] or list(VERBS)
+    flags = sorted({flag for one in near for flag in VERBS[one].flags if flag.lstrip("-").startswith(typed)}) or sorted(error.possibilities or ())
+    if not flags:
+        return ""
+    return f"Did you mean {' or '.join(flags)}{'' if verb else f', behind the verb (redischat {near[0]} ...)'}?"

@@ -122,7 +122,7 @@ def read(
     audit: bool = False,
 ) -> int:
     """Hand out what is new, or show a transcript."""
-    room = names.same(names.channel(channel)) if channel else None
+    room = names.same(names.channel(channel)) if channel is not None else None
     if all_ or audit or since_summary or since is not None:
         if room is None:
             raise Usage(message="which channel? redischat read CHANNEL --all")
@@ -223,7 +223,7 @@ def peek(seat: Seat, *, channel: str, count: int = PEEKED, audit: bool = False) 
 def pending(seat: Seat, *, channel: str | None = None) -> int:
     """What waits, taking nothing."""
     who = seat.caller()
-    found = seat.drive(flows.pending(who, [names.same(names.channel(channel))] if channel else []))
+    found = seat.drive(flows.pending(who, [names.same(names.channel(channel))] if channel is not None else []))
     if seat.json:
         records(found)
         return 0
@@ -270,7 +270,9 @@ def wait(
         remark("--interval is not needed: wait sleeps on a doorbell and asks nothing while idle")
     who = seat.caller()
     rooms = [names.same(names.channel(one)) for one in channels]
-    asked = reading.Waiting(rooms, seconds=max(0.0, timeout), which="any" if any_ else "wakes", sender=names.agent(from_) if from_ else "", reply_to=reply_to)
+    asked = reading.Waiting(
+        rooms, seconds=max(0.0, timeout), which="any" if any_ else "wakes", sender=names.agent(from_) if from_ is not None else "", reply_to=reply_to
+    )
     seat.drive(reading.wait(who, asked, fresh(6), time.monotonic), Shower(who.me, as_json=seat.json, rooms=len(rooms) != 1))
     return 0
 

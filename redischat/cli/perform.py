@@ -153,7 +153,7 @@ def _beside(line: str) -> None:
     try:
         os.write(2, f"{line}\n".encode(sys.stderr.encoding or "utf-8", "backslashreplace"))
     except OSError:
-        pass
+        return
 
 
 def text_of(text: str | None, file: str | None, what: str) -> str | None:

@@ -26,7 +26,12 @@ def inert(text: str) -> str:
     """One line with every control character, direction override and line break made visible: it can neither act nor pretend."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _KEPT else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in text)  # noqa: PLR2004
+    return "".join(c if c.isprintable() or c in _KEPT else c.encode("ascii", "backslashreplace").decode() if c > "\x7f" else f"\\x{ord(c):02x}" for c in text)
+
+
+def field(text: str) -> str:
+    """A value in a header line: inert, and without the double spaces that part one field from the next."""
+    return inert(" ".join(text.split()))
 
 
 def block(text: str, prefix: str = INDENT) -> str:
@@ -45,16 +50,16 @@ def put(text: str) -> None:
     """
     if sys.stdout is None:
         raise CannotWrite(why="standard output is closed")
-    data = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
-    while data:
+    left = whole = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+    while left:
         try:
-            data = data[os.write(1, data) :]
+            left = left[os.write(1, left) :]
         except BlockingIOError:
             _writable()
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            raise CannotWrite(why=error.strerror) from error
+        except BaseException as error:
+            failure: Any = CannotWrite(why=error.strerror) if isinstance(error, OSError) and error.errno != errno.EPIPE else error
+            failure.begun = len(left) < len(whole) or isinstance(error, KeyboardInterrupt)  # ^C: it may have left all the same
+            raise failure from error
 
 
 def _writable() -> None:
@@ -120,9 +125,10 @@ class Shower:
             if not drained():
                 raise BrokenPipeError(errno.EPIPE, "the reader has gone")
         except BaseException as error:
-            # A pipe holds what its reader never took: nothing in it is known to have been seen, so all of it comes again, marked.
+            # A pipe holds what its reader never took: nothing in it is known to have been seen, so all of it comes again, marked. So does one that left in part.
             gone = isinstance(error, BrokenPipeError)
-            error.shown, error.maybe = (0 if gone else written), written  # type: ignore[attr-defined]
+            begun = getattr(error, "begun", isinstance(error, KeyboardInterrupt))
+            error.shown, error.maybe = (0 if gone else written), written + begun  # type: ignore[attr-defined]
             raise
         return written
 
@@ -155,12 +161,12 @@ def after(note: dict[str, Any]) -> str:
 def message(one: dict[str, Any], me: str, *, rooms: bool = False) -> str:
     """One message: a header that the tool wrote, the body indented below."""
     number = f"#{one['seq']}" if one["seq"] is not None else f"#{one['after']}.{one['n']}"
-    parts = [f"{one['channel']} {number}" if rooms else number, one["from"] + aimed(one, me), when(one["ts"])]
+    parts = [f"{one['channel']} {number}" if rooms else number, field(one["from"] + aimed(one, me)), when(one["ts"])]
     if one["kind"] != "message":
         parts.append(one["kind"])
     if one["reply_to"]:
         parts.append(f"answers #{one['reply_to']}")
-    parts += [f"{key}: {inert(one[key])}" for key in ("status", "thread", "title") if one[key] and (key, one[key]) != ("status", "discussion")]
+    parts += [f"{key}: {field(one[key])}" for key in ("status", "thread", "title") if one[key] and (key, one[key]) != ("status", "discussion")]
     if one["repeat"]:
         parts.append("repeat: may have been shown before")
     text = "  ".join(parts) + "\n" + block(one["body"])
