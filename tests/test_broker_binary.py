@@ -196,7 +196,7 @@ def test_loading_without_end_is_reported_and_gets_no_twin(home, fake, monkeypatc
     start.ensure(home)
     os.unlink(path + ".ready")
     monkeypatch.setattr(start, "LOADING_SECONDS", 0.5)
-    said = []
+    said: list[str] = []
     with pytest.raises(Loading):
         start.ensure(home, notice=said.append)
     assert len(said) == 1

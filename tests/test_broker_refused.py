@@ -180,6 +180,7 @@ def test_a_directory_that_another_host_has_stopped_on_purpose_is_taken_over_at_o
 def test_a_directory_that_another_host_is_serving_is_refused(elsewhere, monkeypatch):
     monkeypatch.setattr(start, "START_SECONDS", 0.5)
     descriptor = lock.take(Place(elsewhere))  # as seen over NFS: held, by nobody here
+    assert descriptor is not None
     try:
         with pytest.raises(BrokerNotStarted) as refused:
             start.ensure(elsewhere)

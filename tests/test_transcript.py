@@ -125,7 +125,7 @@ def test_many_messages_are_read_in_pages(chat, tmp_path):
     rows = [messages.row(a_record(seq=seq, body=f"message {seq}")) for seq in range(1, 1_500)]
     for at in range(0, len(rows), 500):
         chat.run(messages.import_batch(AMY, "dock", rows[at : at + 500]))
-    sizes = []
+    sizes: list[int] = []
     report = by_hand(chat, transcript.export(NOBODY, "dock", str(tmp_path)), lambda answer: sizes.extend(len(one) for one in answer if isinstance(one, list)))
     assert report["written"] == 1_499
     assert 1 < max(sizes) <= 1_000
@@ -169,14 +169,15 @@ class Follower:
         self.report = self.error = None
         self.waits = threading.Event()
         self.chat = Chat(url)
-        self.listen, self.chat.wire.listen = self.chat.wire.listen, self._listen
+        self.listen = self.chat.wire.listen
+        self.chat.wire.listen = self._listen  # type: ignore[method-assign]
         self.thread = threading.Thread(target=self._run, args=(place, time.monotonic() + seconds))
         self.thread.start()
 
     def _listen(self, asked):
         heard = self.listen(asked)
         if heard == "again":
-            self.chat.wire.listen = self._listen_on
+            self.chat.wire.listen = self._listen_on  # type: ignore[method-assign]
         return heard
 
     def _listen_on(self, asked):

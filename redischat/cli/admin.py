@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .perform import Seat
+    from .seat import Seat
 
 LOG_LINES = 50
 _ORDER = (
@@ -45,7 +45,7 @@ def server(seat: Seat, *, action: str = "status", force: bool = False, lines: in
         records({"line": row} for row in rows) if seat.json else put("".join(inert(row) + "\n" for row in rows))
         return 0
     if action == "start":
-        from .perform import say
+        from .show import say
 
         start.ensure(directory, notice=say)
     if action == "stop":

@@ -12,15 +12,15 @@ from ..errors import CannotKeep, CouldNotLook, NoIdentity, TwoIdentities, Usage
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
-from .perform import once, say
-from .show import inert, put, record, records, when
+from .seat import once
+from .show import inert, put, record, records, say, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .perform import Seat
+    from .seat import Seat
 
 
 def identify(

@@ -7,14 +7,14 @@ from ..calls.messages import Draft
 from ..errors import Usage
 from ..flows import channels as flows
 from ..flows import messages
-from .perform import once, text_of
+from .seat import once, text_of
 from .show import block, field, inert, put, record, records, rules, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .perform import Seat
+    from .seat import Seat
 
 NAMES = 12  # members shown in a listing, then a count
 

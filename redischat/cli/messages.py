@@ -10,16 +10,16 @@ from ..calls.call import fresh
 from ..errors import Usage
 from ..flows import channels, reading
 from ..flows import messages as flows
-from .perform import once, text_of
-from .perform import say as remark
+from .seat import once, text_of
 from .show import INDENT, Shower, block, inert, listed, message, put, record, records, when
+from .show import say as remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..calls.call import Caller
-    from .perform import Seat
+    from .seat import Seat
 
 SECONDS = 900
 PEEKED = 3

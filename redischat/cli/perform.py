@@ -1,93 +1,21 @@
-"""One command's seat: settings, connection and caller; and how a verb's end becomes an exit code."""
+"""Runs one verb: from its parameters to its exit code."""
 
 from __future__ import annotations
 
 import os
-import sys
 
-from .. import names
-from ..calls.call import Caller, Once
-from ..errors import CannotWrite, ChatError, Defect, Interrupted, Sandboxed, Usage
-from ..keys import Keys
-from ..settings import Settings, here
+from ..errors import CannotWrite, ChatError, Defect, Interrupted
+from ..settings import here
+from .seat import Seat
+from .show import aside, inert, say
 from .verbs import COMMON, VERBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from typing import Any
 
-    from ..calls.call import Call, Show
-    from ..wire import Wire
-
 _COMMON = tuple(parameter for parameter, _, _ in COMMON.values())
-
-
-class Seat:
-    """Where one command stands: ``settings``, ``json``, and the broker, connected to on first use."""
-
-    __slots__ = ("_wire", "json", "keys", "settings")
-
-    def __init__(self, settings: Settings, *, json: bool = False) -> None:
-        self.settings, self.json = settings, json
-        self.keys = Keys(names.name("workspace", settings.workspace))
-        self._wire: Wire | None = None
-
-    def caller(self) -> Caller:
-        """Who acts; refused when nobody is known."""
-        return Caller(self.keys, names.agent(self.settings.me()), self.settings.token)
-
-    def onlooker(self) -> Caller:
-        """Who looks: an agent if there is one; verbs that move nothing need none."""
-        agent = self.settings.agent
-        return Caller(self.keys, names.agent(agent) if agent else "", self.settings.token)
-
-    @property
-    def wire(self) -> Wire:
-        """The connection to the broker."""
-        if self._wire is None:
-            from ..wire import Wire
-
-            settings = self.settings
-            revive = self._revive if settings.url == settings.embedded else self._forbidden
-            self._wire = Wire(settings.url, revive=revive, notice=say)
-        return self._wire
-
-    def _forbidden(self) -> None:
-        if self.settings.env.get("CODEX_SANDBOX_NETWORK_DISABLED"):
-            raise Sandboxed(why="CODEX_SANDBOX_NETWORK_DISABLED")
-
-    def _revive(self) -> None:
-        """Nobody answers where the embedded broker should be: start it, or find out why not."""
-        self._forbidden()
-        from ..broker.start import ensure
-
-        ensure(self.settings.state_dir, notice=say)
-
-    def run(self, call: Call) -> Any:
-        """One Call."""
-        return self.wire.run(call)
-
-    def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
-        """A verb of several steps."""
-        return self.wire.drive(flow, show)
-
-    def close(self) -> None:
-        """Give the connection back."""
-        if self._wire is not None:
-            self._wire.close()
-
-
-def once(key: str | None) -> Once:
-    """An idempotency key: the caller's, else a fresh one."""
-    return Once(names.line("idempotency key", key) if key is not None else None)
-
-
-def say(sentence: str) -> None:
-    """A remark beside the answer, on standard error."""
-    from .show import inert
-
-    _beside(f"redischat: {inert(sentence)}")
 
 
 def perform(name: str, given: dict[str, Any]) -> int:
@@ -139,41 +67,6 @@ def refuse(error: ChatError, *, as_json: bool = False) -> int:
 
         line = dumps(error.record(), default=str)
     else:
-        from .show import inert
-
         line = f"redischat: {error.code}: {inert(error.sentence())}"
-    _beside(line)
+    aside(line)
     return error.exit
-
-
-def _beside(line: str) -> None:
-    """One line on standard error. It may be closed or full: the exit code still says it."""
-    if sys.stderr is None:
-        return
-    try:
-        os.write(2, f"{line}\n".encode(sys.stderr.encoding or "utf-8", "backslashreplace"))
-    except OSError:
-        return
-
-
-def text_of(text: str | None, file: str | None, what: str) -> str | None:
-    """A text from an argument, a file or standard input ("-"), verbatim; None when none was given.
-
-    Raises:
-        Usage: both were given, or the file cannot be read.
-    """
-    if text is not None and file is not None:
-        raise Usage(message=f"give the {what} once: as TEXT, or with --file F, or '-' for standard input")
-    if text is not None and text != "-":
-        return text
-    source = file if file is not None else text
-    if source is None:
-        return None
-    try:
-        if source == "-":
-            with open(0, "rb", closefd=False) as stdin:
-                return names.decoded(stdin.read(), what)
-        with open(source, "rb") as opened:
-            return names.decoded(opened.read(), what)
-    except OSError as error:
-        raise Usage(message=f"cannot read {source!r}: {os.strerror(error.errno or 0)}") from None

@@ -62,6 +62,21 @@ def put(text: str) -> None:
             raise failure from error
 
 
+def say(sentence: str) -> None:
+    """A remark beside the answer, on standard error."""
+    aside(f"redischat: {inert(sentence)}")
+
+
+def aside(line: str) -> None:
+    """One line on standard error. It may be closed or full: the exit code still says it."""
+    if sys.stderr is None:
+        return
+    try:
+        os.write(2, f"{line}\n".encode(sys.stderr.encoding or "utf-8", "backslashreplace"))
+    except OSError:
+        return
+
+
 def _writable() -> None:
     import select
 

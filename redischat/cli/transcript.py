@@ -6,14 +6,13 @@ import time
 
 from .. import names
 from ..flows import transcript as flows
-from .perform import say
-from .show import inert, put, record, records
+from .show import inert, put, record, records, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .perform import Seat
+    from .seat import Seat
 
 FOREVER_S = 10 * 365 * 86_400.0
 NAMED = 5  # of a list of numbers or files; then a count

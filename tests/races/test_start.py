@@ -28,12 +28,15 @@ def all_at_once(home):
     """The urls that twelve processes got, begun together."""
     starters = [subprocess.Popen([sys.executable, "-c", CODE, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(STARTERS)]
     for one in starters:
+        assert one.stdout is not None
         assert one.stdout.readline() == "ready\n"
     for one in starters:
+        assert one.stdin is not None
         one.stdin.close()
     urls = []
     for one in starters:
         with one:
+            assert one.stdout is not None
             urls.append(one.stdout.read().strip())
     assert [one.returncode for one in starters] == [0] * STARTERS
     return urls

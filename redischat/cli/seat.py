@@ -1,0 +1,103 @@
+"""Where one command stands: settings, caller, the broker; and what it was given to say."""
+
+from __future__ import annotations
+
+import os
+
+from .. import names
+from ..calls.call import Caller, Once
+from ..errors import Sandboxed, Usage
+from ..keys import Keys
+from .show import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import Any
+
+    from ..calls.call import Call, Show
+    from ..settings import Settings
+    from ..wire import Wire
+
+
+class Seat:
+    """One command's place: ``settings``, ``json``, and the broker, connected to on first use."""
+
+    __slots__ = ("_wire", "json", "keys", "settings")
+
+    def __init__(self, settings: Settings, *, json: bool = False) -> None:
+        self.settings, self.json = settings, json
+        self.keys = Keys(names.name("workspace", settings.workspace))
+        self._wire: Wire | None = None
+
+    def caller(self) -> Caller:
+        """Who acts; refused when nobody is known."""
+        return Caller(self.keys, names.agent(self.settings.me()), self.settings.token)
+
+    def onlooker(self) -> Caller:
+        """Who looks: an agent if there is one; verbs that move nothing need none."""
+        agent = self.settings.agent
+        return Caller(self.keys, names.agent(agent) if agent else "", self.settings.token)
+
+    @property
+    def wire(self) -> Wire:
+        """The connection to the broker."""
+        if self._wire is None:
+            from ..wire import Wire
+
+            settings = self.settings
+            revive = self._revive if settings.url == settings.embedded else self._forbidden
+            self._wire = Wire(settings.url, revive=revive, notice=say)
+        return self._wire
+
+    def _forbidden(self) -> None:
+        if self.settings.env.get("CODEX_SANDBOX_NETWORK_DISABLED"):
+            raise Sandboxed(why="CODEX_SANDBOX_NETWORK_DISABLED")
+
+    def _revive(self) -> None:
+        """Nobody answers where the embedded broker should be: start it, or find out why not."""
+        self._forbidden()
+        from ..broker.start import ensure
+
+        ensure(self.settings.state_dir, notice=say)
+
+    def run(self, call: Call) -> Any:
+        """One Call."""
+        return self.wire.run(call)
+
+    def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
+        """A verb of several steps."""
+        return self.wire.drive(flow, show)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        if self._wire is not None:
+            self._wire.close()
+
+
+def once(key: str | None) -> Once:
+    """An idempotency key: the caller's, else a fresh one."""
+    return Once(names.line("idempotency key", key) if key is not None else None)
+
+
+def text_of(text: str | None, file: str | None, what: str) -> str | None:
+    """A text from an argument, a file or standard input ("-"), verbatim; None when none was given.
+
+    Raises:
+        Usage: both were given, or the file cannot be read.
+    """
+    if text is not None and file is not None:
+        raise Usage(message=f"give the {what} once: as TEXT, or with --file F, or '-' for standard input")
+    if text is not None and text != "-":
+        return text
+    source = file if file is not None else text
+    if source is None:
+        return None
+    try:
+        if source == "-":
+            with open(0, "rb", closefd=False) as stdin:
+                return names.decoded(stdin.read(), what)
+        with open(source, "rb") as opened:
+            return names.decoded(opened.read(), what)
+    except OSError as error:
+        raise Usage(message=f"cannot read {source!r}: {os.strerror(error.errno or 0)}") from None
