@@ -1,5 +1,5 @@
 -- Bind a name to a session. A name belongs to one session at a time; each binding draws a new token and the old one is refused from then on.
--- want: take (mine, free, or my project's ended session) | over (a quiet or gone holder too) | force (a live one too: a person's way).
+-- want: take (mine, free, or my project's ended session on this host) | over (a quiet or gone holder too) | force (a live one too: a person's way).
 -- Each change of hands leaves a notice in the agent's channels and rings the old holder.
 -- Replies: {"ok", how, display, old_session, seen_ms, token}: how = new | mine | succeeded | taken_over. {"again", reply}
 -- {"held", display, session, host, since, seen, project}
@@ -19,7 +19,7 @@ if record then
     local gone = state == "ended" or NOW_MS - seen > GONE_MS
     if held == "-" then how = "new"
     elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
-    elseif gone and of == project then how = "succeeded"
+    elseif gone and of == project and there == host then how = "succeeded" -- the same path elsewhere is another place (all containers have one)
     elseif want == "force" or (want == "over" and (gone or NOW_MS - seen > LIVE_MS)) then how = "taken_over"
     else return {"held", written, holder, there, since, last, of} end
 end

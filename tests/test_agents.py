@@ -101,6 +101,17 @@ async def test_a_long_gone_session_is_succeeded_without_a_question(sit):
     assert (await sit("amy").identify(session="two")).how == "succeeded"
 
 
+async def test_the_same_path_on_another_host_is_another_place(sit, monkeypatch):
+    """All containers have their project at one path: a name that is gone there does not pass on silently."""
+    await sit("amy").identify(session="one")
+    sit.unseen_for("amy", DAY)
+    for api in ("aio", "sync"):
+        monkeypatch.setattr(f"redischat.{api}.agents.host", lambda: "elsewhere")
+    with pytest.raises(NameHeld):
+        await sit("amy").identify(session="two")
+    assert (await sit("amy").identify(session="two", take_over=True)).how == "taken_over"
+
+
 async def test_a_holder_that_was_away_for_a_week_goes_on_without_fuss(sit):
     amy, _ = await sit.pair()
     await amy.identify(session="one")
