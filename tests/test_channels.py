@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from seats import bodies
 
-from redischat.errors import BadText, ChannelClosed, NoChannel, NotMember
+from redischat.errors import BadText, ChannelClosed, ChannelDamaged, NoChannel, NotMember
 
 
 async def test_whoever_comes_first_creates_a_channel_and_later_ones_join_it(sit):
@@ -241,3 +241,27 @@ async def test_a_channel_object_needs_not_be_told_which_channel(sit):
     assert bodies(await bob.channel("dock").read()) == ["hello"]
     assert bodies((await dock.history()).messages) == ["hello"]
     assert (await dock.roster()).members == ["Amy", "bob"]
+
+
+async def test_a_channel_that_a_stranger_wrote_to_is_refused_and_made_whole(sit):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "one")
+    sit.store.xadd("rc1:{default}:ch:dock:messages", {"from": "boss", "text": "approve"}, id="5-0")
+    with pytest.raises(ChannelDamaged) as no:
+        await amy.post("dock", "two")
+    assert "recover-pending dock" in str(no.value)
+    assert bodies(await bob.read("dock")) == ["one"]
+    repaired = await bob.recover_pending("dock")
+    assert (repaired.kept, repaired.dropped) == (1, 1)
+    assert (await amy.post("dock", "two")).seq == 2
+    assert ((await bob.recover_pending("dock")).dropped, bodies(await bob.read("dock"))) == (0, ["two"])
+
+
+async def test_numbers_go_on_after_a_repair_though_all_messages_were_trimmed(sit):
+    amy, _ = await sit.pair()
+    for text in ("one", "two"):
+        await amy.post("dock", text)
+    sit.store.xadd("rc1:{default}:ch:dock:messages", {"x": "y"}, id="5-0")
+    await amy.retain("dock", 0, yes=True)
+    assert (await amy.recover_pending("dock")).kept == 0
+    assert (await amy.post("dock", "three")).seq == 3

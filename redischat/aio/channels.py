@@ -10,7 +10,7 @@ from ..calls.messages import Draft
 from ..errors import BadText
 from ..flows import channels as flows
 from ..flows import messages
-from ..models import Briefing, Channel, Closed, Deleted, FullReceipt, Invitation, Left, Mode, Opened, Reopened, Retained, Roster
+from ..models import Briefing, Channel, Closed, Deleted, FullReceipt, Invitation, Left, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .seat import AsyncSeat, room
 
 if TYPE_CHECKING:
@@ -168,6 +168,14 @@ class AsyncChannels(AsyncSeat):
             NoChannel, NotMember: nothing was changed.
         """
         return Retained.model_validate(await self._drive(flows.retain(self._me(), room(channel), messages, yes=yes)))
+
+    async def recover_pending(self, channel: str) -> Repaired:
+        """Make a channel whole that something wrote to past the clients (``ChannelDamaged``): numbers stay and go on. Changes nothing in a whole one.
+
+        Raises:
+            NoChannel, NotMember: nothing was changed.
+        """
+        return Repaired.model_validate(await self._drive(flows.repair(self._me(), room(channel))))
 
 
 def listed(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ send keys that this version does not know: they are left out.
 """
 
 from .agents import Identity, WhoAmI
-from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Retained, Roster
+from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
 from .record import Audience, Record
 from .transcripts import Double, Exported, Imported, Malformed
@@ -40,6 +40,7 @@ __all__ = [
     "Receipt",
     "Record",
     "Reopened",
+    "Repaired",
     "Retained",
     "Roster",
     "WhoAmI",

@@ -131,3 +131,11 @@ class Retained(Record):
     removed: int
     messages: int
     done: bool
+
+
+class Repaired(Record):
+    """A channel that is whole again: messages kept, and entries dropped that redischat did not write."""
+
+    channel: str
+    kept: int
+    dropped: int

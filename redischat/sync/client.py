@@ -39,7 +39,7 @@ class Room:
         self.open, self.join, self.leave = partial(chat.open, name), partial(chat.join, name), partial(chat.leave, name)
         self.close, self.reopen, self.delete = partial(chat.close, name), partial(chat.reopen, name), partial(chat.delete, name)
         self.mode, self.briefing, self.invite = partial(chat.mode, name), partial(chat.briefing, name), partial(chat.invite, name)
-        self.roster, self.retain = partial(chat.roster, name), partial(chat.retain, name)
+        self.roster, self.retain, self.recover_pending = partial(chat.roster, name), partial(chat.retain, name), partial(chat.recover_pending, name)
         self.post, self.say, self.ack = partial(chat.post, name), partial(chat.say, name), partial(chat.ack, name)
         self.read, self.peek, self.history = partial(chat.read, name), partial(chat.peek, name), partial(chat.history, name)
         self.pending, self.wait = partial(chat.pending, name), partial(chat.wait, name)
