@@ -15,7 +15,7 @@ if not display then
 end
 local record = redis.call("HGET", marks, channel)
 local mark = record and mark_of(record) or new_mark("-", 0)
-redis.call("HSET", members, me, table.concat({display, "left", NOW_MS, mark.heard, mark.read}, " "))
+redis.call("HSET", members, me, table.concat({display, "left", NOW_MS, mark.heard, mark.read, math.max(mark.maybe, mark.hi)}, " "))
 redis.call("HDEL", marks, channel)
 redis.call("HDEL", owed, channel)
 local count, closed = redis.call("HINCRBY", meta, "count", -1), 0

@@ -84,6 +84,17 @@ async def test_whoever_comes_back_finds_its_marks_where_they_were(sit):
     assert (await bob.roster("dock")).done == []
 
 
+async def test_whoever_comes_back_is_told_what_may_have_been_shown_before(sit):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "one")
+    take = bob.take("dock")
+    await take.__aenter__()  # and is never heard of again
+    await sit("bob").leave("dock")
+    await bob.join("dock")
+    assert [(one.body, one.repeat) for one in await bob.read("dock") if one.kind == "message"] == [("one", True)]
+    await take.__aexit__(None, None, None)
+
+
 async def test_what_a_later_one_wants_otherwise_is_ignored_and_named(sit):
     amy, bob = sit("amy"), sit("bob")
     await amy.open("dock", topic="boats", briefing="be kind", max_messages=10)

@@ -176,7 +176,7 @@ def facts(keys: Keys, channel: str) -> Call:
 
 
 def members(keys: Keys, channel: str) -> Call:
-    """Agent, as compared -> ``agent here since heard read``, whoever is or was in the channel."""
+    """Agent, as compared -> ``agent here since``, whoever is or was in the channel."""
     return plain("HGETALL", keys.channel(channel, "members"), read=lambda flat: {name: member(text) for name, text in pairs(flat).items()})
 
 
@@ -189,8 +189,8 @@ def some_members(keys: Keys, channel: str) -> Call:
 
 def member(text: str) -> dict[str, Any]:
     """One member's record (scripts/parts/join.lua)."""
-    display, place, since, *marks = text.split(" ")
-    return {"agent": display, "here": place == "in", "since": iso(since), "left_at": marks}
+    display, place, since = text.split(" ")[:3]
+    return {"agent": display, "here": place == "in", "since": iso(since)}
 
 
 def heads(keys: Keys) -> Call:

@@ -1,11 +1,12 @@
--- Make an agent a member. Record: "display in since" or "display left since heard read": whoever comes back finds its marks where they were.
+-- Make an agent a member. Record: "display in since" or "display left since heard read maybe": whoever comes back finds its marks where
+-- they were.
 -- Gives new | again | already. Needs head.lua, mark.lua, speak.lua.
 local function join(members, agents, meta, heads, marks, bell, channel, me, display, at)
     local head, epoch = head_of(heads, channel)
-    local written, state, _, heard, read = string.match(redis.call("HGET", members, me) or "", "^(%S+) (%S+) (%d+) ?(%d*) ?(%d*)$")
+    local written, state, _, heard, read, maybe = string.match(redis.call("HGET", members, me) or "", "^(%S+) (%S+) (%d+) ?(%d*) ?(%d*) ?(%d*)$")
     if state == "in" then return "already" end
     local mark = new_mark(epoch, math.min(tonumber(at) or head, head))
-    if state == "left" then mark.heard, mark.read = tonumber(heard), tonumber(read) end
+    if state == "left" then mark.heard, mark.read, mark.maybe = tonumber(heard), tonumber(read), tonumber(maybe) end
     redis.call("HSET", members, me, table.concat({written or display, "in", NOW_MS}, " "))
     redis.call("HINCRBY", meta, "count", 1)
     redis.call("HSET", marks, channel, mark_text(mark))

@@ -1,0 +1,67 @@
+"""bench: what this machine does with redischat, in ratios that were taken in one run; on a broker of its own, never the user's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from ..errors import Usage
+from .bench_commands import commands
+from .bench_posts import posts
+from .bench_rows import HEAD, Row
+from .bench_wakes import wakes
+from .bench_world import World
+from .ending import tidied
+from .show import put, record, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .seat import Seat
+
+PARTS = ("posts", "wakes", "commands")
+
+
+def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
+    """Measure, and print the figures beside their targets. A missed target is no failure: exit 0."""
+    if part and part not in PARTS:
+        raise Usage(message=f"{part!r} is none of {', '.join(PARTS)}: redischat bench --part posts")
+    world = World(seat.settings.env)
+    with tidied(world.close):
+        world.open()
+        put(record(_machine(world, quick=quick)) if seat.json else _about(_machine(world, quick=quick)))
+        for one in (part,) if part else PARTS:
+            say(f"measuring {one} ...")
+            rows = list(_measured(world, one, quick=quick, seat=seat))
+            put("".join(record(row.record()) for row in rows) if seat.json else f"\n{one}\n{HEAD}\n" + "".join(row.line() + "\n" for row in rows))
+    return 0
+
+
+def _measured(world: World, part: str, *, quick: bool, seat: Seat) -> Iterator[Row]:
+    if part == "posts":
+        return posts(world, quick=quick)
+    if part == "wakes":
+        return wakes(world, quick=quick)
+    return commands(world, seat.settings.env, quick=quick)
+
+
+def _machine(world: World, *, quick: bool) -> dict[str, Any]:
+    """What a figure depends on."""
+    from importlib.metadata import version
+
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "part": "machine", "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cores": os.cpu_count(), "load": load, "python": sys.version.split()[0],
+        "server": world.server(), "redis_py": version("redis"), "hiredis": version("hiredis"), "redischat": version("redischat"), "quick": quick,
+    }  # fmt: skip
+
+
+def _about(found: dict[str, Any]) -> str:
+    load = f", load {found['load']:.1f} before this began" if found["load"] is not None else ""
+    return (
+        f"{found['cores']} cores{load}; Python {found['python']}, server {found['server']}, redis-py {found['redis_py']} with hiredis {found['hiredis']}\n"
+        "Trust the ratios: both sides of each were measured in turns, in this run. A private broker, made for this and removed.\n"
+    )
