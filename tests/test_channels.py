@@ -95,6 +95,18 @@ async def test_whoever_comes_back_is_told_what_may_have_been_shown_before(sit):
     await take.__aexit__(None, None, None)
 
 
+async def test_leaving_with_mail_makes_nothing_of_it_unreachable(sit):
+    amy, bob = await sit.pair()
+    for n in range(8):
+        await amy.post("dock", f"{n}")
+    take = bob.take("dock", limit=3)
+    await take.__aenter__()  # three in hand, five unread
+    await sit("bob").leave("dock")
+    await take.__aexit__(None, None, None)  # an ack after leaving makes nobody a member again
+    await bob.join("dock")
+    assert bodies([one for one in await bob.read("dock") if one.kind == "message"]) == [f"{n}" for n in range(8)]
+
+
 async def test_what_a_later_one_wants_otherwise_is_ignored_and_named(sit):
     amy, bob = sit("amy"), sit("bob")
     await amy.open("dock", topic="boats", briefing="be kind", max_messages=10)

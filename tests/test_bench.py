@@ -1,0 +1,101 @@
+"""bench: a private broker, all its parts, one record a figure; and nothing left of it. What the figures are is not tested: machines differ."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli import scratch
+from waiting import servers, wait_until
+
+from redischat.cli.bench_rows import Row, at_least, at_most, paired, percentile
+
+KEPT = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONPYCACHEPREFIX")
+FIELDS = {"part", "what", "ratio", "target", "met", "per_s", "p50_ms", "p99_ms"}
+
+
+@pytest.fixture
+def place():
+    """A temporary directory for bench, and a state directory that it must not touch."""
+    with scratch() as root:
+        (Path(root) / "tmp").mkdir()
+        yield Path(root)
+
+
+def started(place, *words):
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-m", "redischat", "bench", *words], env={**env, "REDISCHAT_STATE": str(place / "state"), "TMPDIR": str(place / "tmp"), "PYTHONWARNINGS": "error"}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def left(place):
+    return [*(place / "tmp").iterdir(), *place.glob("state*")]
+
+
+def in_group(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_percentiles_and_paired_ratios():
+    assert [percentile(range(1, 101), one) for one in (50, 99)] == [51, 100]
+    assert percentile([7.0], 99) == 7.0
+    assert paired([1.0, 2.0, 30.0], [2.0, 4.0, 10.0]) == 0.5
+
+
+def test_a_row_says_whether_its_target_is_met():
+    assert at_least("posts", "x", 0.7, 0.6).record() == {
+        "part": "posts", "what": "x", "ratio": 0.7, "target": ">= 0.6", "met": True, "per_s": None, "p50_ms": None, "p99_ms": None,
+    }  # fmt: skip
+    assert at_most("commands", "x", 0.7, 0.6).met is False
+    assert "NO" in at_most("commands", "x", 0.7, 0.6).line()
+    assert Row("wakes", "x", times=[1.0, 3.0]).met is None
+
+
+@pytest.mark.real
+def test_every_part_gives_its_records_and_nothing_is_left(place):
+    run = started(place, "--quick", "--json")
+    out, said = run.communicate(timeout=100)
+    assert run.returncode == 0, said
+    assert "Traceback" not in said
+    first, *rows = [json.loads(line) for line in out.splitlines()]
+    assert first["part"] == "machine"
+    assert first["quick"] is True
+    assert all(set(row) == FIELDS for row in rows)
+    assert [part for i, part in enumerate(row["part"] for row in rows) if not i or part != rows[i - 1]["part"]] == ["posts", "wakes", "commands"]
+    for what in ("8 processes, 1,000 members", "100 waiters", "1 waiter", "redischat say, 100,000 messages", "redischat wait, 10 messages"):
+        assert any(what in row["what"] for row in rows), what
+    assert all(row["ratio"] or row["p50_ms"] for row in rows)
+    assert not left(place)
+
+
+@pytest.mark.real
+def test_an_interrupted_bench_leaves_no_broker_and_no_worker(place):
+    run = started(place, "--quick", "--part", "posts")
+    run.stdout.readline()
+    wait_until(lambda: servers(str(place)), "its broker runs")
+    run.send_signal(signal.SIGTERM)
+    _, said = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "INTERRUPTED" in said
+    assert "Traceback" not in said
+    assert not left(place)
+    assert not servers(str(place))
+    wait_until(lambda: not in_group(run.pid), "its workers are gone")
+
+
+def test_a_part_that_there_is_not_is_refused(place):
+    run = started(place, "--part", "dreams")
+    _, said = run.communicate(timeout=30)
+    assert run.returncode == 64
+    assert "USAGE" in said
