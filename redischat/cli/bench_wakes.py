@@ -13,6 +13,7 @@ from .demo import asleep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .. import Client
     from .bench_world import Worker, World
 
 PART = "wakes"
@@ -53,34 +54,44 @@ def wakes(world: World, *, quick: bool) -> Iterator[Row]:
     beds |= {how: Bed(world, how, CROWD, HOSTS) for how in ("threads", "loop")}
     found: dict[str, list[float]] = {how: [] for how in (*beds, "all")}
     with Client(world.url, agent="amy", workspace=WORKSPACE) as chat:
-        for bed in beds.values():
-            asleep(world.wire.run, world.keys, bed.agents)
+        for how in ("one", "threads", "loop"):
+            wake_all(world, chat, beds[how])  # the first wake of a process imports what later ones have
         for _ in range(QUICK_ROUNDS if quick else ROUNDS):
             for how, bed in beds.items():
-                worker, agent = bed.next()
-                asleep(world.wire.run, world.keys, [agent])
-                began = time.perf_counter()
-                if how == "bell":
-                    world.wire.run(plain("SPUBLISH", world.keys.bell(agent), "message"))
-                else:
-                    chat.post(agent, "ding", to=agent)
-                found[how].append(MS * (worker.hear()["at"] - began))
-        crowd = beds["threads"]
+                found[how].append(wake_one(world, chat, bed))
         for _ in range(QUICK_AT_ONCE if quick else AT_ONCE):
-            asleep(world.wire.run, world.keys, crowd.agents)
-            began = time.perf_counter()
-            chat.post(crowd.channel, "ding", to="all")
-            found["all"] += [MS * (worker.hear()["at"] - began) for worker in crowd.workers for _ in range(CROWD // HOSTS)]
-    return _rows(found)
+            found["all"] += wake_all(world, chat, beds["threads"])
+    return _rows(found, f"AOF {world.fsync}")
 
 
-def _rows(found: dict[str, list[float]]) -> Iterator[Row]:
+def wake_one(world: World, chat: Client, bed: Bed) -> float:
+    """Wake the one whose turn it is; milliseconds until its wait has returned."""
+    worker, agent = bed.next()
+    asleep(world.wire.run, world.keys, [agent])
+    began = time.perf_counter()
+    if bed.channel == "bell":
+        world.wire.run(plain("SPUBLISH", world.keys.bell(agent), "message"))
+    else:
+        chat.post(agent, "ding", to=agent)
+    at: float = worker.hear()["at"]
+    return MS * (at - began)
+
+
+def wake_all(world: World, chat: Client, bed: Bed) -> list[float]:
+    """Wake all of them with one message; milliseconds until each one's wait has returned."""
+    asleep(world.wire.run, world.keys, bed.agents)
+    began = time.perf_counter()
+    chat.post(bed.channel, "ding", to="all")
+    return [MS * (worker.hear()["at"] - began) for worker in bed.workers for _ in range(len(bed.agents) // len(bed.workers))]
+
+
+def _rows(found: dict[str, list[float]], written: str) -> Iterator[Row]:
     for how, what in (("one", "Client.wait, 1 waiter"), ("threads", f"Client.wait, 1 of {CROWD}"), ("loop", f"AsyncClient.wait, 1 of {CROWD}")):
-        yield Row(PART, f"{what} / the doorbell alone", ratio=paired(found[how], found["bell"]))
-    yield _row(f"Client.wait, {CROWD} waiters (threads of {HOSTS} processes), one of them is named", found["threads"])
-    yield _row(f"AsyncClient.wait, {CROWD} waiters (event loops of {HOSTS} processes), one of them is named", found["loop"])
-    yield _row(f"Client.wait, {CROWD} waiters (threads of {HOSTS} processes), all are woken at once", found["all"])
-    yield Row(PART, "Client.wait, 1 waiter", times=found["one"])
+        yield Row(PART, f"{what} / the doorbell alone, {written}", ratio=paired(found[how], found["bell"]))
+    yield _row(f"Client.wait, {CROWD} waiters (threads of {HOSTS} processes), one of them is named, {written}", found["threads"])
+    yield _row(f"AsyncClient.wait, {CROWD} waiters (event loops of {HOSTS} processes), one of them is named, {written}", found["loop"])
+    yield _row(f"Client.wait, {CROWD} waiters (threads of {HOSTS} processes), all are woken at once, {written}", found["all"])
+    yield Row(PART, f"Client.wait, 1 waiter, {written}", times=found["one"])
     yield Row(PART, "the doorbell alone: SPUBLISH to a bare redis-py subscriber", times=found["bell"])
 
 

@@ -78,7 +78,16 @@ def wait(url: str, *, how: str, agents: list[str], channel: str) -> None:
     else:
         jobs = [partial(_sleep, url, agent, channel) for agent in agents]
     for job in jobs:
-        Thread(target=job, daemon=True).start()
+        Thread(target=_whole, args=(job,), daemon=True).start()
+
+
+def _whole(job: Callable[[], object]) -> None:
+    """A waiter that fails ends the process: whoever counts on its answer must not wait for ever."""
+    try:
+        job()
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        os.write(2, f"bench: {error!r}\n".encode())
+        os._exit(1)
 
 
 def _sleep(url: str, agent: str, channel: str) -> None:

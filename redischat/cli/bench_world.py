@@ -34,7 +34,8 @@ _OTHERS = ("CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID")  # who the caller is
 class World:
     """A broker of its own in a scratch directory, never the user's. :meth:`close` stops it, ends the workers and removes the directory."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], fsync: str = start.FSYNC[0]) -> None:
+        self.fsync = fsync
         self.workers: list[Worker] = []
         self.keys = Keys(WORKSPACE)
         self.directory = tempfile.mkdtemp(prefix="rcb", dir=_short())
@@ -47,7 +48,7 @@ class World:
 
     def open(self) -> None:
         """Start the broker: the binary, the options and the code of the embedded one."""
-        self.url = start.ensure(self.state)
+        self.url = start.ensure(self.state, fsync=self.fsync)
         self._wire = Wire(self.url)
 
     @property
