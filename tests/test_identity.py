@@ -114,7 +114,7 @@ def raw_calls(who):
         "channel_open": channels.open(who, "dock", once=once), "channel_leave": channels.leave(who, "dock", once=once),
         "channel_close": channels.close(who, "dock", "x", once=once), "channel_reopen": channels.reopen(who, "dock", once=once),
         "channel_mode": channels.mode(who, "dock", "broadcast", "x", once=once), "channel_briefing": channels.briefing(who, "dock", "x", "x", once=once),
-        "channel_delete": channels.delete(who, "dock", ["heron"], once=once), "channel_retain": channels.retain(who, "dock", 0), "channel_repair": channels.repair(who, "dock"),
+        "channel_delete": channels.delete(who, "dock", ["heron"], once=once), "channel_retain": channels.retain(who, "dock", 0, once=once), "channel_repair": channels.repair(who, "dock"),
         "message_post": messages.post(who, "dock", draft, once=once), "message_take": messages.take(who, ["dock"], fresh(6)),
         "message_ack": messages.ack(who, "-", [("dock", "", "both", 1, 0)]), "message_import": messages.import_batch(who, "dock", [row]),
     }  # fmt: skip

@@ -148,13 +148,17 @@ def delete(who: Caller, channel: str, members: Sequence[str], *, once: Once) -> 
     )  # fmt: skip
 
 
-def retain(who: Caller, channel: str, most: int) -> Call:
+def retain(who: Caller, channel: str, most: int, *, once: Once) -> Call:
     """One step of forgetting all but the newest ``most`` (channel_retain.lua). Gives ``channel removed messages``."""
     keys = who.keys
     return run(
         "channel_retain",
-        {**_keys(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me)},
-        {"channel": channel, "me": who.me, "token": who.token, "most": most},
+        {
+            **_keys(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"),
+            "scratch": keys.scratch(who.me),
+            "idem": keys.idem("retain", who.me, once.key, channel),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "most": most},
         lambda words: {"channel": words[0], "removed": int(words[1]), "messages": int(words[2])},
     )
 

@@ -217,7 +217,7 @@ def retain(who: Caller, channel: str, most: int, *, yes: bool) -> Flow:
         return {"channel": facts["name"], "removed": max(0, kept - most), "messages": min(kept, most), "done": False}
     removed, most = 0, max(0, most)
     while True:
-        step = yield channels.retain(who, channel, most)
+        step = yield channels.retain(who, channel, most, once=Once())
         removed += step["removed"]
         if step["messages"] <= most:
             return {"channel": step["channel"], "removed": removed, "messages": step["messages"], "done": True}

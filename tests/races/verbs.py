@@ -106,6 +106,7 @@ def deleted(wire, server, answer):
 
 
 def retained(wire, server, answer):
+    assert (answer["removed"], answer["messages"]) == (3, 2)
     assert sorted(stored(server, "dock")) == [4, 5]
 
 
@@ -161,7 +162,7 @@ VERBS = {
     "briefing": Act(lambda wire: wire.run(channels.briefing(BOB, "dock", "be kind", "changed it", once=Once())), briefed),
     "identify": Act(lambda wire: wire.run(agents.identify(KEYS, "bob", session="s", host="h", project="/p", rooms=["dock"], once=Once())), identified),
     "delete": Act(lambda wire: wire.run(channels.delete(BOB, "dock", ["amy", "bob"], once=Once())), deleted, settles=True),
-    "retain": Act(lambda wire: wire.run(channels.retain(BOB, "dock", 2)), retained, settles=True),
+    "retain": Act(lambda wire: wire.run(channels.retain(BOB, "dock", 2, once=Once())), retained, settles=True),
     "repair": Act(lambda wire: wire.run(channels.repair(BOB, "dock")), repaired, settles=True),
     "import": Act(lambda wire: wire.run(messages.import_batch(AMY, "dock", rows(), after=5)), imported),
     "take": Act(lambda wire: wire.run(messages.take(BOB, ["dock"], "l2")), taken, settles=True),
