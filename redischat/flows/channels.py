@@ -118,6 +118,14 @@ def known(who: Caller, channel: str) -> Flow:
     return facts, members, heads[channel][0]
 
 
+def mine(who: Caller, channel: str) -> Flow:
+    """As :func:`known`, of a channel that the caller is in."""
+    facts, members, last = yield from known(who, channel)
+    if not members.get(who.me, {}).get("here"):
+        raise NotMember(channel=facts["name"], agent=who.agent)
+    return facts, members, last
+
+
 def leave(who: Caller, channel: str, once: Once) -> Flow:
     """Leave. Gives ``channel left closed members``."""
     return (yield from _named(who, channel, channels.leave(who, channel, once=once)))
@@ -162,10 +170,8 @@ def mode(who: Caller, channel: str, to: str, once: Once, *, yes: bool) -> Flow:
     """Change whom an unaddressed message wakes. Without ``yes`` it refuses, naming the harm and the head-count. Gives ``channel changed mode members``."""
     if to not in MODES:
         raise BadText(message=f"{to!r} is no mode: redischat mode {channel} ordinary --yes, or redischat mode {channel} broadcast --yes")
-    facts, members, _ = yield from known(who, channel)
+    facts, _, _ = yield from mine(who, channel)
     name = facts["name"]
-    if not members.get(who.me, {}).get("here"):
-        raise NotMember(channel=name, agent=who.agent)
     others = int(facts["count"]) - 1
     if facts["mode"] != to and not yes:
         harm = (
@@ -186,9 +192,7 @@ def briefing(who: Caller, channel: str, rules: str | None, once: Once) -> Flow:
     if rules is not None:
         text = "changed the briefing of this channel; read it: redischat briefing " + channel
         return (yield from _named(who, channel, channels.briefing(who, channel, rules, text, once=once)))
-    facts, members, _ = yield from known(who, channel)
-    if not members.get(who.me, {}).get("here"):
-        raise NotMember(channel=facts["name"], agent=who.agent)
+    facts, _, _ = yield from mine(who, channel)
     return {
         "channel": facts["name"], "briefing": facts["briefing"] or None, "briefing_by": facts["briefing_by"] or None, "briefing_at": iso(facts["briefing_at"]),
     }  # fmt: skip
@@ -196,11 +200,9 @@ def briefing(who: Caller, channel: str, rules: str | None, once: Once) -> Flow:
 
 def delete(who: Caller, channel: str, once: Once, *, yes: bool) -> Flow:
     """Destroy a channel; without ``yes`` only tell what would go. Gives ``channel deleted messages members broadcast``."""
-    facts, members, last = yield from known(who, channel)
+    facts, members, last = yield from mine(who, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])
     preview = {"channel": facts["name"], "deleted": False, "messages": last, "members": here, "broadcast": facts["mode"] == "broadcast"}
-    if not members.get(who.me, {}).get("here"):
-        raise NotMember(channel=facts["name"], agent=who.agent)
     if not yes:
         return preview
     gone = yield channels.delete(who, channel, list(members), once=once)
@@ -209,9 +211,7 @@ def delete(who: Caller, channel: str, once: Once, *, yes: bool) -> Flow:
 
 def retain(who: Caller, channel: str, most: int, *, yes: bool) -> Flow:
     """Forget all but the newest ``most`` messages; without ``yes`` only tell how many would go. Gives ``channel removed messages done``."""
-    facts, members, _ = yield from known(who, channel)
-    if not members.get(who.me, {}).get("here"):
-        raise NotMember(channel=facts["name"], agent=who.agent)
+    facts, _, _ = yield from mine(who, channel)
     if not yes:
         kept = yield channels.length(who.keys, channel)
         return {"channel": facts["name"], "removed": max(0, kept - most), "messages": min(kept, most), "done": False}
