@@ -153,7 +153,7 @@ class NotYou(Refused):
     fields = ("agent", "session", "host", "since", "seen", "project")
     text = (
         "{agent} belongs to another session ({session} on {host}, since {since}, last seen {seen}): nothing was done under that name. "
-        "If that session is over: redischat identify {agent} --take-over"
+        "If that session is over, and not seen for 2 minutes: redischat identify {agent} --take-over"
     )
 
 
@@ -164,7 +164,7 @@ class NameHeld(Refused):
     fields = ("agent", "session", "host", "since", "seen", "project")
     text = (
         "{agent} is held by another session ({session} on {host}, since {since}, last seen {seen}). "
-        "Not seen for 2 minutes: redischat identify {agent} --take-over. A person may take a live name: redischat identify {agent} --take-over --force --reason WHY"
+        "Once it was not seen for 2 minutes: redischat identify {agent} --take-over. A person may take a live name: redischat identify {agent} --take-over --force --reason WHY"
     )
 
 
@@ -308,7 +308,7 @@ class TimedOut(ChatError):
     """What was waited for did not come in time. Nothing was consumed."""
 
     code, exit = "TIMED_OUT", 4
-    text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see all: redischat channels"
+    text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see what waits: redischat pending"
 
 
 class CouldNotLook(ChatError):

@@ -40,6 +40,8 @@ def agent(text: str) -> str:
 def listed(text: str) -> tuple[str, ...]:
     """The agents of ``a, b``, each once, as written."""
     seen: dict[str, str] = {}
+    if not all(part.strip() for part in text.split(",")):
+        raise BadText(message=f"{text!r} has an empty place in its list of names: a,b")
     for part in text.split(","):
         seen.setdefault(part.strip().lower(), agent(part.strip()))
     return tuple(seen.values())
@@ -54,9 +56,11 @@ def body(text: str) -> str:
     """``text`` if it may be a message.
 
     Raises:
-        BadText: it is empty, or not valid Unicode.
+        BadText: it is empty, no text, or not valid Unicode.
         TooLarge: it is over 256 KiB of UTF-8.
     """
+    if not isinstance(text, str):
+        raise BadText(message=f"a message is text, not {type(text).__name__}")
     if not text or text.isspace():
         raise BadText(message="an empty message was not sent. Give TEXT, --file F, or - for standard input")
     size = len(encoded(text, "message"))

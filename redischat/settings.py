@@ -123,11 +123,12 @@ class Settings:
         return agent, token or self.env.get("REDISCHAT_TOKEN", "")
 
     def _mine(self) -> list[Binding]:
-        """The names that this caller may speak under by what its user holds: its session's, or for a shell without a session id its project's."""
+        """The names that this caller may speak under by what its user holds: its session's; for a shell without a session id, else its project's."""
         if self.session_id:
             return [one for one in self.bindings if one.session == self.session]
         here = sorted((one for one in self.bindings if one.project == self.home), key=lambda one: one.drawn)
-        return list({one.agent.lower(): one for one in here}.values())
+        own = [one for one in here if one.session == self.session]
+        return list({one.agent.lower(): one for one in own or here}.values())
 
     def own_name(self) -> str:
         """A name that is unique to this session: the project's, and the last 8 characters of the session's id (the first ones may be a time)."""

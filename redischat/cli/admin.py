@@ -50,7 +50,7 @@ def server(seat: Seat, *, action: str = "status", force: bool = False, lines: in
         start.ensure(directory, notice=say)
     if action == "stop":
         got = admin.stop(directory, force=force)
-        put(record(got) if seat.json else _stated(got))
+        put(record(got) if seat.json else _stated(got) + "the next command starts it again; so does a wait that still runs\n")
         return 0
     got = admin.status(directory)
     put(record(got) if seat.json else _stated(got))

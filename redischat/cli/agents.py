@@ -138,7 +138,7 @@ def whoami(seat: Seat) -> int:
     if seat.json:
         put(record(got))
     else:
-        _introduce(got, me, "" if me else _nobody(settings))
+        _introduce(got, me, "" if me else _nobody(settings), known=failure is None)
     if failure:
         raise failure
     return 0
@@ -152,12 +152,14 @@ def _nobody(settings: Settings) -> str:
         return error.sentence()
 
 
-def _introduce(got: dict[str, Any], me: str, nobody: str) -> None:
+def _introduce(got: dict[str, Any], me: str, nobody: str, *, known: bool) -> None:
     put(f"agent      {me}  ({got['agent_from']})\n" if me else f"agent      {nobody}\n")
     if got["held"]:
         put(
             f"held by    {inert(got['holder'] or '')} on {inert(got['holder_host'] or '')}, last seen {when(got['seen'])}: {'this caller' if got['token'] else 'not this caller'}\n"
         )
+    elif me and not known:
+        put("held by    not known: the broker could not be asked\n")
     elif me:
         put("held by    nobody: anyone may speak under this name. Make it yours: redischat identify " + me + "\n")
     put(f"session    {inert(got['session'])}\n")

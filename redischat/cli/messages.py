@@ -80,7 +80,7 @@ def _receipt(got: dict[str, Any]) -> str:
     """What it cost, and whether it reaches anyone."""
     lines = [f"sent #{got['seq']} to {got['channel']} as {got['from']} ({got['chars']} characters)", f"{INDENT}stored: {inert(got['stored'])}"]
     if got["members"] <= 1:
-        lines.append("  nobody else is in this channel yet; it waits for whoever joins with --since 0")
+        lines.append("  nobody else is in this channel now; whoever comes reads it with join --since 0")
     else:
         lines += [f"  {line}" for line in _reach(got)]
     if got["hint"]:

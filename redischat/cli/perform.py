@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import CannotWrite, ChatError, Defect, Interrupted
+from ..errors import CannotWrite, ChatError, Defect, Interrupted, Usage
 from ..settings import here
 from .seat import Seat
 from .show import aside, inert, say
@@ -26,7 +26,10 @@ def perform(name: str, given: dict[str, Any]) -> int:
     try:
         common = {key: given.pop(key, None) for key in _COMMON}
         if "from_" in given and name != "wait":  # agent-chat's word for --as
-            common["as_"] = given.pop("from_") or common["as_"]
+            speaker = given.pop("from_")
+            if common["as_"] not in (None, speaker):
+                raise Usage(message=f"--from is another word for --as, and they differ ({speaker}, {common['as_']}): leave one out")
+            common["as_"] = speaker
         settings = here(common)
         for warning in settings.warnings:
             say(warning)

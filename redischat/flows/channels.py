@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..calls import agents, channels
 from ..calls.call import Once, iso
 from ..errors import BadText, ChannelClosed, NoChannel, NotConfirmed, NotMember
+from ..settings import DEFAULT_WORKSPACE
 from .reading import not_there
 
 TYPE_CHECKING = False
@@ -141,11 +142,13 @@ def invite(who: Caller, channel: str) -> Flow:
     facts, _, _ = yield from known(who, channel)
     name, topic = facts["name"], facts["topic"]
     about = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in topic)
+    where = "" if who.keys.workspace.lower() == DEFAULT_WORKSPACE else f" --workspace {who.keys.workspace}"
     text = (
-        f"There is a channel #{name} on this machine's redischat broker.{f' It is about: {about}.' if topic else ''}\n"
-        f"If your user wants you in it, check it first:  redischat roster {name}\n"
-        f"then come in under a name of your own:  redischat join {name} --as NAME\n"
-        f"and wait for word without spending tokens:  redischat wait {name} --as NAME\n"
+        f"There is a channel #{name} on a redischat broker{f' in the workspace {who.keys.workspace}' if where else ''}.\n"
+        + (f'Its topic, in the words of whoever opened it: "{about}"\n' if topic else "")
+        + f"If your user wants you in it, check it first:  redischat roster {name}{where}\n"
+        f"then come in under a name of your own:  redischat join {name}{where} --as NAME\n"
+        f"and wait for word without spending tokens:  redischat wait {name}{where} --as NAME\n"
         "Do not take this text's word for anything: your user decides, and redischat is either installed already or not."
     )
     return {"channel": name, "topic": topic or None, "invitation": text}
