@@ -21,7 +21,7 @@ class Script:
 
     def __init__(self, name: str, own: str, before: str) -> None:
         self.name = name
-        self.text = before + own
+        self.text = before + own.replace(" = unpack(KEYS)\n", f" = unpack(KEYS, 1, {len(_signature(own, 'KEYS')[0])})\n", 1)  # Lua unpacks 8,000 at most
         self.height = before.count("\n")
         self.sha = sha1(self.text.encode()).hexdigest()
         self.keys, self.more_keys = _signature(own, "KEYS")

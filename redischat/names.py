@@ -41,7 +41,7 @@ def listed(text: str) -> tuple[str, ...]:
     """The agents of ``a, b``, each once, as written."""
     seen: dict[str, str] = {}
     if not all(part.strip() for part in text.split(",")):
-        raise BadText(message=f"{text!r} has an empty place in its list of names: a,b")
+        raise BadName(kind="agent", name=text)
     for part in text.split(","):
         seen.setdefault(part.strip().lower(), agent(part.strip()))
     return tuple(seen.values())

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
-LONGEST_S = 86_400.0  # what a socket can be told to wait
-_CHUNK = 1 << 16
+LONGEST_S, _CHUNK = 86_400.0, 1 << 16  # what a socket can be told to wait; what is read at once
 
 
 class _Line:
@@ -251,13 +250,13 @@ class Wire:
             try:
                 kind, _, payload = ear.reply(max(0.001, until - time.monotonic()))
             except TimeoutError as error:
-                if error.errno is not None:
-                    raise  # the kernel gave the connection up (keepalive)
+                if error.errno is not None or time.monotonic() < until:  # the kernel gave the connection up (keepalive), or a day is over
+                    raise
                 return None
-            if kind == "smessage":
-                return str(payload)
             if kind == "sunsubscribe":
                 raise ConnectionError("the doorbell moved")
+            if kind == "smessage":
+                return str(payload)
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
         """Run a flow to its end. Every error, ^C included, goes in at the yield, so that the flow can settle what it took."""

@@ -10,17 +10,19 @@ local name, display, session, host, project, token, want, keep, reason = unpack(
 -- then ARGV: channels
 local LIVE_MS, GONE_MS = 120000, 86400000
 
-local past = again(idem)
-if past then return past end
-local record, how, old, seen = redis.call("HGET", agents, name), "new", "-", 0
+local past, held_by = again(idem), redis.call("HGET", agents, name)
+local drawn = past and string.match(past[2], "[^\31]*$")
+if drawn and held_by and string.match(held_by, "^%S+ (%S+)") == drawn then return past end -- else it changed hands since: judged anew
+local record, how, old, seen = held_by, "new", "-", 0
 if record then
     local written, held, holder, there, since, last, state, of = string.match(record, "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
     display, old, seen = written, holder, tonumber(last)
-    local gone = state == "ended" or NOW_MS - seen > GONE_MS
+    local waits = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", bell)[2]) -- somebody sleeps at its door: not gone, however long unseen
+    local gone = waits == 0 and (state == "ended" or NOW_MS - seen > GONE_MS)
     if held == "-" then how = "new"
     elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
     elseif gone and of == project and there == host then how = "succeeded" -- the same path elsewhere is another place (all containers have one)
-    elseif want == "force" or (want == "over" and (gone or NOW_MS - seen > LIVE_MS)) then how = "taken_over"
+    elseif want == "force" or (want == "over" and waits == 0 and NOW_MS - seen > LIVE_MS) then how = "taken_over"
     else return {"held", written, holder, there, since, last, of} end
 end
 redis.call("HSET", agents, name, table.concat({display, token, session, host, NOW_MS, NOW_MS, "live", project}, " "))

@@ -1,7 +1,7 @@
 -- Leave a channel: a notice says so, the marks are kept for a return, what is owed is forgiven; the last one out closes it.
 -- Replies: {"ok", "left"|"already", name, closed (0|1), count} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
 -- with: idem, speak, head, mark, notice, gate
-local stream, meta, members, heads, agents, marks, owed, scratch, idem, room, live = unpack(KEYS)
+local stream, meta, members, heads, agents, marks, owed, scratch, idem, room, live, bell = unpack(KEYS)
 local channel, me, token, keep = unpack(ARGV)
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
@@ -19,6 +19,7 @@ redis.call("HSET", members, me, table.concat({display, "left", NOW_MS, mark.hear
 redis.call("HDEL", marks, channel)
 redis.call("HDEL", owed, channel)
 local count, closed = redis.call("HINCRBY", meta, "count", -1), 0
+redis.call("SPUBLISH", bell, "rooms")
 notice(stream, heads, live, channel, display, "left", display .. " left.")
 if count <= 0 and state == "open" then
     closed = 1

@@ -49,5 +49,5 @@ else
 end
 if me ~= "" then bear(agents, me, display, NOW_MS) end
 local joined = me == "" and "no" or join(members, agents, meta, heads, marks, bell, channel, me, display, since)
-if since ~= "" and joined == "already" then table.insert(ignored, "since") end
+if since ~= "" and (joined == "already" or joined == "again") then table.insert(ignored, "since") end
 return remember(idem, keep, {"ok", new, name, joined, head, table.concat(ignored, ",")})

@@ -4,23 +4,25 @@
 -- with: speak, head, gate
 local stream, draft, meta, members, heads, agents = unpack(KEYS)
 local channel, me, token = unpack(ARGV)
-local STEP, HIGHEST = 1000, "0-18446744073709551615"
+local STEP = 1000
 
 redis.call("DEL", draft) -- settles: must work when memory is full
 local display, name = gate(agents, meta, members, heads, channel, me, token)
 if not display then return name end
 local head, epoch = head_of(heads, channel)
-local kept, at = 0, "0-0"
+local kept, at, last = 0, "0-0", 0
 repeat
-    local step = redis.call("XRANGE", stream, "(" .. at, HIGHEST, "COUNT", STEP)
+    local step = redis.call("XRANGE", stream, "(" .. at, "0-" .. LAST_NUMBER, "COUNT", STEP)
     for _, row in ipairs(step) do
         at = row[1]
-        redis.call("XADD", draft, at, unpack(row[2]))
+        if row[2][1] == "f" and row[2][11] == "b" then
+            redis.call("XADD", draft, at, unpack(row[2]))
+            kept, last = kept + 1, tonumber(string.sub(at, 3))
+        end
     end
-    kept = kept + #step
 until #step < STEP
-head = math.max(head, tonumber(string.sub(at, 3)))
-if at ~= "0-" .. head and head > 0 then -- the number goes on where it was
+head = math.max(head, last)
+if last < head then -- the number goes on where it was
     redis.call("XADD", draft, "0-" .. head, "x", "")
     redis.call("XDEL", draft, "0-" .. head)
 end

@@ -26,7 +26,8 @@ for i = FIRST, #ARGV, ROW do
 end
 for i = FIRST, #ARGV, ROW do
     local seq, kind, from, ts, body, to, wakes, reply, thread, title, status = unpack(ARGV, i, i + ROW - 1)
-    local fields = entry_of(from, kind, wakes, ts, body, to, reply, thread, title, status)
+    local fields = entry_of(from, kind, "-", ts, body, to, reply, thread, title, status)
+    if wakes ~= "-" then table.insert(fields, "wa") table.insert(fields, wakes) end -- whom it woke in its time: kept, and woken no more
     local _, failure = append(stream, "0-" .. seq, name, fields) -- only the first can fail: memory full, or a stranger's raw XADD before it
     if failure then return failure end
     if status == "summary" then redis.call("HSET", meta, "summary", seq) end

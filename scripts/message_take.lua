@@ -37,7 +37,7 @@ local function take(channel, stream, mark, head, epoch, name)
     if #page.whole > 0 or page.passive > 0 or page.gap > 0 then
         mark.lease, mark.hi, mark.ends = lease, page.hi, until_ms
         save()
-        table.insert(rows, {channel, name, "take", epoch, both and "both" or "heard", page.hi, page.gap, page.more, page.passive, page.lo, page.whole, page.previews})
+        table.insert(rows, {channel, name, "take", epoch, both and "both" or "heard", page.hi, page.gap, page.more, page.passive, page.lo, page.whole, page.previews, from})
     elseif page.hi > from then -- only my own words, or heard before: nothing to show, pass
         mark.heard = math.max(mark.heard, page.hi)
         if both then mark.read = page.hi end

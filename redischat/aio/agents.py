@@ -36,7 +36,7 @@ class AsyncAgents(AsyncSeat):
         wanted = name or self.agent
         if not wanted:
             raise NoIdentity
-        project = self._settings.project if self._settings is not None else ""
+        project = self._settings.home if self._settings is not None else ""
         claim = flows.Claim(session or self._session, host(), project, take_over=take_over, force=force, reason=names.line("reason", reason))
         got = await self._drive(flows.identify(self._keys, names.agent(wanted), claim, Once(idem)))
         self._sit(got["agent"], got["token"])

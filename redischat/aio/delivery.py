@@ -66,8 +66,10 @@ async def listening(connection: AsyncConnection, flow: Generator[Any, Any, Any],
     except ChannelClosed:
         return
     finally:
-        await renewal.close()
-        await errand.close()
+        try:
+            await renewal.close()
+        finally:
+            await errand.close()
 
 
 def _held(connection: AsyncConnection, show: Show, notes: list[dict[str, Any]]) -> AsyncHeld:

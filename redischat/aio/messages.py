@@ -128,9 +128,9 @@ class AsyncMessages(AsyncSeat):
         Raises:
             NoChannel: there is none of that name.
         """
-        span = flows.Span(since=since or 0, newest=limit if since is None else None, audits=audits)
+        span = flows.Span(since=since or 0, newest=limit if since is None else None, most=limit, audits=audits)
         got = await self._drive(flows.history(self._who, room(channel), span))
-        return History.model_validate({**got, "messages": got["messages"] if since is None else got["messages"][:limit]})
+        return History.model_validate(got)
 
     async def pending(self, *channels: str) -> list[Pending]:
         """What waits for the agent, channel by channel, without its text. Takes nothing: asking again gives the same answer.

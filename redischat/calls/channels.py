@@ -71,7 +71,7 @@ def leave(who: Caller, channel: str, *, once: Once) -> Call:
         "channel_leave",
         {
             **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "marks": keys.marks(who.me), "owed": keys.owed(who.me),
-            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **_keys(keys, channel, "room", "live"),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **_keys(keys, channel, "room", "live"), "bell": keys.bell(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
         lambda words: {"channel": words[1], "left": words[0] == "left", "closed": str(words[2]) == "1", "members": int(words[3])},

@@ -16,6 +16,7 @@ TAKE_COUNT = 1_000
 TAKE_BYTES = 1 << 20
 KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
+_OURS = frozenset("fkwtb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
 _PART = "\ufffd"  # what a character becomes that a cut went through
 IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
 
@@ -86,8 +87,8 @@ def _taken(row: list[Any], me: str) -> dict[str, Any]:
     elif word == "more":
         found["more"] = int(rest[0])
     elif word == "take":
-        epoch, which, hi, gap, more, passive, lo, whole, previews = rest
-        found.update(epoch=epoch, which=which, hi=int(hi), gap=int(gap), more=int(more), passive=int(passive), lo=int(lo))
+        epoch, which, hi, gap, more, passive, lo, whole, previews, above = rest
+        found.update(epoch=epoch, which=which, hi=int(hi), gap=int(gap), more=int(more), passive=int(passive), lo=int(lo), above=int(above))
         found["messages"] = [message(name, int(seq), entry, me, repeat=int(again) == 1, cut=int(cut)) for seq, again, cut, entry in whole]
         found["previews"] = [{"seq": int(seq), "from": author, "start": start.rstrip(_PART)} for seq, author, start in previews]
     return found
@@ -199,13 +200,13 @@ def row(record: dict[str, Any]) -> tuple[Any, ...]:
 
 def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
     """A stranger's raw XADD is no message: it has no body, or an id that is no number."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if "b" in pairs(fields)]
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
     return [message(name, int(seq), fields, me) for (left, _, seq), fields in rows if left == "0"]
 
 
 def _beside(found: Any, part: str, name: str, me: str) -> list[dict[str, Any]]:
     """Audits are numbered behind a message (``after``, ``n``); events are numbered on their own (``n``)."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if "b" in pairs(fields)]
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
     return [{**message(name, 0, fields, me), "seq": None, "after": int(after) if part == "audits" else None, "n": int(n)} for (after, _, n), fields in rows]
 
 
@@ -216,7 +217,7 @@ def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False
     reply = fields.get("r")
     return {
         "channel": channel, "seq": seq, "kind": KINDS.get(fields["k"], fields["k"]), "from": fields["f"],
-        "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(wakes, to),
+        "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(fields.get("wa", wakes), to),
         "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
         "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
         "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None,

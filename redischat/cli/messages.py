@@ -161,9 +161,9 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
             )
             return 0
         since = int(since)
-    span = flows.Span(since=since or 0, newest=limit if since is None else None, audits=audits)
+    span = flows.Span(since=since or 0, newest=limit if since is None else None, most=limit, audits=audits)
     got = seat.drive(flows.history(who, room, span))
-    shown = got["messages"][:limit] if limit is not None and since is not None else got["messages"]
+    shown = got["messages"]
     if seat.json:
         records(shown)
         return 0
@@ -171,10 +171,9 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
         put(f"#{got['channel']}: {got['older']} older: redischat read {room} --all\n")
     for one in shown:
         put(message(one, who.me))
-    if len(shown) < len(got["messages"]):
-        put(
-            f"#{got['channel']}: {len(got['messages']) - len(shown)} more: redischat read {room} --since {(shown[-1]['seq'] or shown[-1]['after']) + 1 if shown else since}\n"
-        )
+    last = (shown[-1]["seq"] or shown[-1]["after"]) if shown else got["last_seq"]
+    if span.newest is None and last < got["last_seq"]:
+        put(f"#{got['channel']}: {got['last_seq'] - last} more: redischat read {room} --since {last + 1}\n")
     if not shown:
         put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
     return 0

@@ -94,7 +94,7 @@ def listing(who: Caller) -> Flow:
 def roster(who: Caller, channel: str) -> Flow:
     """One channel's record, and who is in it: ``{"channel": record, "members": [{agent here since seen live ...}]}``."""
     heads, facts, members = yield [channels.heads(who.keys), channels.facts(who.keys, channel), channels.members(who.keys, channel)]
-    if not facts:
+    if not facts or channel not in heads:
         yield from not_there(who, channel)
     names = sorted(members)
     records = (yield agents.records(who.keys, names)) if names else []

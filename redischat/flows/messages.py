@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..calls import agents, channels, messages
 from ..calls.call import Once, plain
-from ..errors import BrokerRefused, BrokerTooOld, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
+from ..errors import BrokerRefused, CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
 from .reading import not_there
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ STORED_CHARS = 72
 WARN_FROM = 0.9  # of the cap
 BIG_BYTES = 4_000  # scripts/parts/entry.lua WHOLE: hooks only point at what is longer
 OWED_LOOKED_AT = 200  # messages a channel behind my last words
-FSYNC_MS = 5_000
+FSYNC_MS = 3_000
 
 
 def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable: bool = False) -> Flow:
@@ -45,7 +45,7 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     receipt.update(wakes=shown, wakes_count=wakes, passive_count=count - wakes, passive=passive if count - wakes == len(passive) <= NAMES_SHOWN else [])
     if shown:
         known = {name.lower(): (record, hears) for name, record, hears in zip(asked, *before, strict=True)}
-        receipt.update(_reached([(name, *known[name.lower()]) for name in shown], sent["ts_ms"]))
+        receipt.update(_reached([(name, *known.get(name.lower(), ({}, False))) for name in shown], sent["ts_ms"]))
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -104,7 +104,7 @@ def _synced() -> Flow:
     """Wait until the broker has the message on its disk (WAITAOF, from Redis 7.2 on)."""
     try:
         reply = yield plain("WAITAOF", 1, 0, FSYNC_MS)
-    except (BrokerRefused, BrokerTooOld):
+    except (BrokerRefused, CouldNotLook):
         return False
     return int(reply[0]) >= 1
 
@@ -116,11 +116,17 @@ def ack(who: Caller, channel: str, seq: int) -> Flow:
         yield from not_there(who, channel)
     if row["word"] == "beyond":
         raise NoSuchSeq(channel=row["name"], seq=seq, head=row["head"])
-    unseen = 0
-    if seq > row["read_before"]:
-        passed = yield messages.entries(who.keys, channel, row["name"], who.me, above=row["read_before"], to=seq)
-        unseen = sum(1 for one in passed if unread(one, row["heard_before"]))
+    unseen, at = 0, row["read_before"]
+    while at < seq:
+        passed, at = yield from page(who, channel, row["name"], at, seq)
+        unseen += sum(1 for one in passed if unread(one, row["heard_before"]))
     return {"channel": row["name"], "agent": who.agent, "read": row["read"], "never_shown": unseen}
+
+
+def page(who: Caller, channel: str, name: str, above: int, to: int, count: int = messages.TAKE_COUNT) -> Flow:
+    """The next messages above a number, and how far was looked: all of a page may be a stranger's entries, which are no messages."""
+    found = yield messages.entries(who.keys, channel, name, who.me, above=above, to=to, count=count)
+    return found, found[-1]["seq"] if found else min(to, above + count)
 
 
 def unread(message: dict[str, Any], heard: int) -> bool:
@@ -150,11 +156,17 @@ def _unread(who: Caller, rooms: Sequence[str]) -> Flow:
             yield from not_there(who, room)
     asked = [room for room in (rooms or sorted(marks)) if room in heads and heads[room][0] > marks[room]["read"]]
     found = yield [messages.entries(who.keys, room, heads[room][1], who.me, above=marks[room]["read"]) for room in asked]
-    return [
-        (heads[room][1], news, len(page) >= messages.TAKE_COUNT)
-        for room, page in zip(asked, found, strict=True)
-        if (news := [one for one in page if unread(one, marks[room]["heard"])])
-    ]
+    rows = []
+    for room, some in zip(asked, found, strict=True):
+        (head, name), heard = heads[room], marks[room]["heard"]
+        at = some[-1]["seq"] if some else min(head, marks[room]["read"] + messages.TAKE_COUNT)
+        news = [one for one in some if unread(one, heard)]
+        while not news and at < head:  # a page of my own words only
+            some, at = yield from page(who, room, name, at, head)  # noqa: PLW2901
+            news = [one for one in some if unread(one, heard)]
+        if news:
+            rows.append((name, news, at < head))
+    return rows
 
 
 def _waiting(who: Caller, name: str, page: list[dict[str, Any]], *, full: bool) -> dict[str, Any]:
@@ -171,39 +183,44 @@ def owed(who: Caller) -> Flow:
     marks, heads, everyone, debts = yield [agents.marks(who), channels.heads(who.keys), agents.everyone(who.keys), agents.debts(who)]
     asked = []
     for room, mark in marks.items():
-        last = max([debts.get(room, (0, 0, 0))[1], *(seq for seq, by in everyone.get(room, ()) if by != who.me)])
-        if room in heads and last > mark["spoke"]:
-            asked.append(room)
-    found = yield [
-        part
-        for room in asked
-        for part in (
-            messages.newest(who.keys, room, heads[room][1], who.me, to=heads[room][0], count=OWED_LOOKED_AT, above=marks[room]["spoke"]),
-            channels.facts(who.keys, room),
-        )
-    ]
-    rows = [_debt(who, page) for page, facts in zip(found[::2], found[1::2], strict=True) if facts.get("state") == "open"]
+        first, last, count = debts.get(room, (0, 0, 0))
+        known = {seq for seq in (first, last, *(seq for seq, by in everyone.get(room, ()) if by != who.me)) if seq > mark["spoke"]}
+        if room in heads and known:
+            asked.append((count, _asks(who, room, heads[room], mark["spoke"], known)))
+    found = iter((yield [call for _, calls in asked for call in calls]))
+    rows = []
+    for count, calls in asked:
+        facts, *pages = [next(found) for _ in calls]
+        if facts.get("state") == "open":
+            rows.append(_debt(who, {one["seq"]: one for page in pages for one in page}, count))
     return [row for row in rows if row]
 
 
-def _debt(who: Caller, page: list[dict[str, Any]]) -> dict[str, Any] | None:
-    asks = [one for one in page if one["for_me"] and not one["mine"] and one["kind"] == "message"]
+def _asks(who: Caller, room: str, head: tuple[int, str], spoke: int, known: set[int]) -> list[Any]:
+    """What to read of one channel: its facts, its newest messages, and those that are known to wait, however long ago they were."""
+    last, name = head
+    newest = messages.newest(who.keys, room, name, who.me, to=last, count=OWED_LOOKED_AT, above=spoke)
+    return [channels.facts(who.keys, room), newest, *(messages.entries(who.keys, room, name, who.me, above=seq - 1, to=seq, count=1) for seq in sorted(known))]
+
+
+def _debt(who: Caller, seen: dict[int, dict[str, Any]], count: int) -> dict[str, Any] | None:
+    asks = [seen[seq] for seq in sorted(seen) if seen[seq]["for_me"] and not seen[seq]["mine"] and seen[seq]["kind"] == "message"]
     if not asks:
         return None
     last = asks[-1]
     return {
-        "channel": last["channel"], "agent": who.agent, "from": last["from"], "seq": last["seq"], "first_seq": asks[0]["seq"], "unanswered": len(asks),
+        "channel": last["channel"], "agent": who.agent, "from": last["from"], "seq": last["seq"], "first_seq": asks[0]["seq"], "unanswered": max(len(asks), count),
         "waiting_since": asks[0]["ts"], "text": last["body"],
     }  # fmt: skip
 
 
 class Span:
-    """Which part of a transcript: all from ``since`` on, or the ``newest`` N; with the audits between or without."""
+    """Which part of a transcript: from ``since`` on (``most`` of it), or the ``newest`` N; with the audits between or without."""
 
-    __slots__ = ("audits", "newest", "since")
+    __slots__ = ("audits", "most", "newest", "since")
 
-    def __init__(self, *, since: int = 0, newest: int | None = None, audits: bool = False) -> None:
-        self.since, self.newest, self.audits = since, newest, audits
+    def __init__(self, *, since: int = 0, newest: int | None = None, most: int | None = None, audits: bool = False) -> None:
+        self.since, self.newest, self.audits, self.most = since, newest, audits, most
 
 
 def history(who: Caller, channel: str, span: Span) -> Flow:
@@ -216,15 +233,14 @@ def history(who: Caller, channel: str, span: Span) -> Flow:
     if span.newest is not None:
         found = yield messages.newest(who.keys, channel, name, who.me, to=head, count=span.newest, above=above) if span.newest > 0 else []
     else:
-        at = above
-        while at < head:
-            page = yield messages.entries(who.keys, channel, name, who.me, above=at, to=head)
-            if not page:
-                break
-            found += page
-            at = page[-1]["seq"]
+        at, most = above, head if span.most is None else span.most
+        while at < head and len(found) < most:
+            some, at = yield from page(who, channel, name, at, head, min(messages.TAKE_COUNT, most - len(found)))
+            found += some
     oldest = found[0]["seq"] if found else head + 1
     if span.audits:
-        noted = yield messages.audits(who.keys, channel, name, who.me, above=oldest - 1 if found else above, to=head)
+        noted = yield messages.audits(
+            who.keys, channel, name, who.me, above=oldest - 1 if found else above, to=head if span.most is None or not found else found[-1]["seq"]
+        )
         found = sorted([*found, *noted], key=lambda one: (one["seq"] or one["after"], one["n"] or 0))
     return {"channel": name, "last_seq": head, "messages": found, "older": oldest - 1}

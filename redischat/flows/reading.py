@@ -53,18 +53,26 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
         rows, reading = taken["rows"], _reading(taken)
         if not reading.messages and not reading.notes:
             return reading
-        shown = yield Show(reading.messages, reading.notes, lambda shown: _ack(who, lease, rows, shown, shown))
+        shown = yield Show(reading.messages, reading.notes, lambda shown: _ack(who, lease, rows, shown, shown, clean=True))
     except GeneratorExit:
         raise
     except BaseException as error:
         shown, maybe = getattr(error, "shown", 0), getattr(error, "maybe", 0)
         try:
-            yield messages.release(who, lease) if taken is None else _ack(who, lease, taken["rows"], shown, maybe)
+            yield from _given_back(who, lease, taken, error, shown, maybe)
         except ChatError:
             raise error from None  # what cannot be settled lapses by itself; why it came to this is what must be told
         raise
-    yield from _acked(_ack(who, lease, rows, shown, shown))
+    yield from _acked(_ack(who, lease, rows, shown, shown, clean=True))
     return reading
+
+
+def _given_back(who: Caller, lease: str, taken: dict[str, Any] | None, error: BaseException, shown: int, maybe: int) -> Flow:
+    """Settle what an error left open. A refused take took nothing; one whose answer was lost with the broker lapses by itself."""
+    if taken is not None:
+        yield _ack(who, lease, taken["rows"], shown, maybe, clean=False)
+    elif not isinstance(error, ChatError):
+        yield messages.release(who, lease)
 
 
 def _acked(ack: Call) -> Flow:
@@ -90,8 +98,7 @@ def _reading(taken: dict[str, Any]) -> Reading:
             reading.busy.append(_note(row, busy_until=iso(row["until"])))
         seen = {key: row[key] for key in ("more", "gap", "passive", "lo", "previews", "gone_from", "gone_to") if row.get(key)}
         if seen:
-            first = next((one["seq"] for one in row.get("messages", ())), row.get("hi", 0) + 1)
-            reading.notes.append(_note(row, first=first, **seen))
+            reading.notes.append(_note(row, first=row.get("above", 0) + row.get("gap", 0) + 1, **seen))
     return reading
 
 
@@ -100,14 +107,18 @@ def _note(row: dict[str, Any], **seen: Any) -> dict[str, Any]:
     return {"kind": "read", "channel": row["name"], "more": 0, "gap": 0, "busy_until": None, **seen}
 
 
-def _ack(who: Caller, lease: str, rows: list[dict[str, Any]], shown: int, maybe: int) -> Any:
-    """Ack each channel as far as its messages are among the first ``shown``; what may have been seen beyond comes again, marked."""
+def _ack(who: Caller, lease: str, rows: list[dict[str, Any]], shown: int, maybe: int, *, clean: bool) -> Any:
+    """Ack each channel as far as its messages are among the first ``shown``; what may have been seen beyond comes again, marked.
+
+    Unless showing ended ``clean``, a pointer or a hole without a message behind it was not seen for certain: it comes again, too.
+    """
     items, before = [], 0
     for row in (row for row in rows if row["word"] == "take"):
         seqs = [one["seq"] for one in row["messages"]]
         whole = max(0, min(len(seqs), shown - before))
         seen = max(0, min(len(seqs), maybe - before))
-        to = row["hi"] if whole == len(seqs) and shown >= before else (seqs[whole - 1] if whole else 0)
+        passed = clean or (seqs and not row["passive"])
+        to = row["hi"] if whole == len(seqs) and shown >= before and passed else (seqs[whole - 1] if whole else 0)
         items.append((row["channel"], row["epoch"], row["which"], to, seqs[seen - 1] if seen > whole else 0))
         before += len(seqs)
     return messages.ack(who, lease, items)
@@ -184,7 +195,7 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
         reading = yield from _handed(who, _told(heard, seen, asked), lease, asked, "wake")
         if reading.messages or reading.notes:
             return reading
-        closed = yield from _all_closed(who, asked.rooms if heard in ("again", "closed") else ())  # asked before looking: what came before the end is news
+        closed = yield from _all_closed(who, tuple(seen) if heard in ("again", "closed") else ())  # asked before looking: what came before the end is news
         found = yield messages.look(who, seen, which=asked.which, sender=asked.sender, reply_to=asked.reply_to)
         news, busy_ms, on = yield from _looked(who, found, seen, asked)
         reading = yield from _handed(who, news, lease, asked)

@@ -128,9 +128,9 @@ def _copy(who: Caller, channel: str, out: _Out) -> Flow:
 
     Each page begins with the message copied last: if that is another one by now, the channel was opened anew or the broker set back.
     """
-    goal = None
-    while goal is None or out.at < goal:
-        head, page = yield [_head(who, channel), _page(who, channel, out.name, above=max(0, out.at - 1))]
+    goal, looked = None, out.at
+    while goal is None or looked < goal:
+        head, page = yield [_head(who, channel), _page(who, channel, out.name, above=max(0, looked - 1))]
         if head is None:
             return False
         if head < out.at:
@@ -141,8 +141,8 @@ def _copy(who: Caller, channel: str, out: _Out) -> Flow:
             if message["seq"] > out.at:
                 out.put(message)
         goal = goal or head
-        if len(page) < PAGE:
-            break
+        reached = page[-1]["seq"] if page else 0
+        looked = reached if reached > looked else looked + PAGE - 1  # a stranger's entries fill a page, and are no messages
     for part in BESIDE:
         yield from _copy_beside(who, channel, out, part)
     return True

@@ -67,8 +67,10 @@ def listening(connection: Connection, flow: Generator[Any, Any, Any], lease: Lea
     except ChannelClosed:
         return
     finally:
-        renewal.close()
-        errand.close()
+        try:
+            renewal.close()
+        finally:
+            errand.close()
 
 
 def _held(connection: Connection, show: Show, notes: list[dict[str, Any]]) -> Held:

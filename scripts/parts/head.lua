@@ -1,4 +1,6 @@
 -- heads: channel -> "seq epoch name": where its messages end, which incarnation of the name this is, how it was first written.
+local LAST_NUMBER = 999999999 -- of a message; what a stranger numbers beyond it would not survive as a number here
+
 local function head_of(heads, channel)
     local record = redis.call("HGET", heads, channel)
     if not record then return nil end

@@ -5,6 +5,7 @@ local function notice(stream, heads, live, channel, from, status, text)
     local id = redis.pcall("XADD", stream, "0-*", "f", from, "k", "n", "w", "-", "t", NOW_US, "x", "0", "b", text, "s", status)
     if type(id) ~= "string" then return 0 end
     local seq = string.sub(id, 3)
+    if tonumber(seq) > LAST_NUMBER then return redis.call("XDEL", stream, id) end
     set_head(heads, channel, seq, epoch, name)
     redis.call("SPUBLISH", live, "notice " .. seq)
     return seq

@@ -31,11 +31,14 @@ local function page_of(stream, from, head, mark, me, how, budget)
             if known(entry, seq, me, mark.heard) then -- passed
             elseif full then page.more = page.more + 1
             elseif how == "hear" and (entry[BIG] == "1" or not wakes(entry, me)) then point_at(page, seq, entry)
-            elseif not hand_out(page, seq, entry, mark.maybe, budget, me) then full, page.more = true, 1 end
+            elseif not hand_out(page, seq, entry, mark.maybe, budget, me) then
+                full, page.more = true, 1
+                if #page.whole == 0 and page.passive == 0 then page.hi = seq - 1 end -- what was removed in front of it is told now, and once
+            end
             if not full then page.hi = seq end
         end
     until #step < STEP or looked >= SCAN
     if looked == 0 then page.hi, page.gap = head, head - from
-    elseif at < head and not full then page.more = head - at end
+    elseif at < head then page.more = page.more + head - at end
     return page
 end
