@@ -251,3 +251,14 @@ def test_following_notices_that_the_broker_went_back(chat, folder_server, tmp_pa
     follower.end()
     assert isinstance(follower.error, Rewound)
     assert [name[9:] for name in sorted(os.listdir(tmp_path / "dock"))] == [*(f"{body}.md" for body in before), "n"]
+
+
+def test_a_strangers_entries_do_not_end_an_export(chat, tmp_path):
+    chat.open(max_messages=0)
+    for number in range(1, 451):
+        if number == 100:
+            chat.run(plain("XADD", KEYS.channel("dock", "messages"), "0-*", "x", "y"))
+        chat.say(f"m{number}")
+    report = chat.drive(transcript.export(NOBODY, "dock", str(tmp_path)))
+    assert (report["written"], report["last_seq"]) == (450, 451)
+    assert chat.drive(transcript.export(NOBODY, "dock", str(tmp_path)))["written"] == 0
