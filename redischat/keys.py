@@ -15,7 +15,7 @@ everyone              hash     channel -> "seq from seq from": last two for ever
 hinted                hash     "channel agent" -> epoch in which the hint on narrowing was given           post, delete
 ch:<c>:meta           hash     name state reason how mode topic briefing* cap talk count summary *_at *_by  open, close, leave, mode, ...
 ch:<c>:members        hash     agent -> "display in since" | "display left since heard read maybe"         open, join, leave
-ch:<c>:messages       stream   0-<seq>: f k w t x b, then to r th h s as given                             post, notices, import
+ch:<c>:messages       stream   0-<seq>: f k w t x b, then to r th h s as given, wa (imported: woke then)    post, notices, import
 ch:<c>:audits         stream   <seq of the last message>-<n>                                               tasks, paths
 ch:<c>:events         stream   0-<n>                                                                       events
 ch:<c>:draft          stream   a repaired copy; never outlives its script                                  recover-pending

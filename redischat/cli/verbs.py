@@ -40,7 +40,7 @@ _SAY = {
     **_IDEM,
 }
 _TAKE_OVER = {
-    "--take-over": ("take_over", "flag", "take a name whose holder was not seen for 2 minutes"),
+    "--take-over": ("take_over", "flag", "take a name whose holder was not seen for 2 minutes and sleeps at no door"),
     "--force": ("force", "flag", "take a live holder's name: a person's way"),
     "--reason": ("reason", "text", "said to the channels when a name changes hands"),
 }
