@@ -46,16 +46,24 @@ MUTANTS = [
         RACES + "test_at_once.py::test_the_token_that_is_kept_is_the_one_that_was_drawn_last[valkey]",
     ),
     Mutant(
-        "ack before flush", "redischat/flows/reading.py", "        shown = yield Show(", "        yield _ack(who, lease, rows, len(reading.messages), 0)\n        shown = yield Show(",
+        "ack before flush", "redischat/flows/reading.py", "        shown = yield Show(", "        yield _ack(who, lease, rows, len(reading.messages), 0, clean=True)\n        shown = yield Show(",
         f"tests/test_holding.py::test_a_batch_that_failed_comes_again_at_once_and_marked{FAKE}",
     ),
     Mutant(
-        "lease not released when a take fails", "redischat/flows/reading.py", "yield messages.release(who, lease) if taken is None else", "yield [] if taken is None else",
+        "lease not released when a take fails", "redischat/flows/reading.py", "        yield messages.release(who, lease)", "        yield []",
         RACES + "test_crash.py::test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back[valkey]",
     ),
     Mutant(
         "shown is acked whole although showing stopped", "redischat/flows/reading.py", 'getattr(error, "shown", 0)', "len(reading.messages)",
         f"tests/test_holding.py::test_a_batch_that_failed_comes_again_at_once_and_marked{FAKE}",
+    ),
+    Mutant(
+        "a pointer that was not shown is marked", "redischat/flows/reading.py", "passed = clean or", "passed = True or",
+        "tests/test_limits.py::test_a_pointer_or_a_hole_that_could_not_be_shown_comes_again",
+    ),
+    Mutant(
+        "a sleeper's name is given away", "scripts/agent_identify.lua", 'want == "over" and waits == 0 and', 'want == "over" and',
+        f"tests/test_limits.py::test_whoever_sleeps_at_its_door_is_not_gone_however_long_unseen{FAKE}",
     ),
     Mutant(
         "clean reading marks repeats", "redischat/flows/reading.py", "seqs[seen - 1] if seen > whole else 0", "seqs[seen - 1] if seen else 0",
