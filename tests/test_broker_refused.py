@@ -174,7 +174,7 @@ def test_a_directory_that_another_host_left_a_minute_ago_is_taken_over(elsewhere
 
 def test_a_directory_that_another_host_has_stopped_on_purpose_is_taken_over_at_once(elsewhere):
     served.write(Place(elsewhere), served.read(Place(elsewhere)) | {"stopped_at": served.now()})
-    start.ensure(elsewhere)
+    assert start.ensure(elsewhere) == f"unix://{Place(elsewhere).socket}"
 
 
 def test_a_directory_that_another_host_is_serving_is_refused(elsewhere, monkeypatch):
@@ -193,4 +193,4 @@ def test_another_name_on_this_very_kernel_is_a_container_and_no_other_host(elsew
     if not served.boot_id():
         pytest.skip("this system does not tell its boot id")
     served.write(Place(elsewhere), served.read(Place(elsewhere)) | {"boot_id": served.boot_id()})
-    start.ensure(elsewhere)
+    assert start.ensure(elsewhere) == f"unix://{Place(elsewhere).socket}"

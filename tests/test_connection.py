@@ -135,7 +135,7 @@ async def test_a_wait_asks_nothing_while_nothing_happens(seated, real):
     await until(silent, "the doorbell's connection has said nothing for 2 s")
     seats_amy = sit("amy")
     await seats_amy.post("dock", "enough")
-    await task
+    assert bodies(await task) == ["enough"]
 
 
 @pytest.mark.real
