@@ -221,8 +221,8 @@ class UnknownRecipient(Refused):
     def sentence(self) -> str:
         near, names = self.facts.get("nearest"), self.facts.get("members")
         hint = (f" Did you mean {near}?" if near else "") + (f" Members: {', '.join(names)}." if names else "")
-        return "{agent} is not in #{channel}: nothing was sent.{hint} If {agent} belongs to another broker or workspace, compare: redischat whoami".format_map(
-            _Facts(self.facts, hint=hint)
+        return "{agent} is not in #{channel}: {done}.{hint} If {agent} belongs to another broker or workspace, compare: redischat whoami".format_map(
+            _Facts({"done": "nothing was sent", **self.facts}, hint=hint)
         )
 
 

@@ -6,7 +6,7 @@ import pytest
 from seats import bodies
 
 from redischat.calls.call import Caller, fresh
-from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld
+from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld, NoSuchSeq, UnknownRecipient
 from redischat.flows import reading
 from redischat.keys import Keys
 from redischat.wire import Wire
@@ -104,6 +104,17 @@ async def test_coming_back_from_a_number_on_is_said_to_be_ignored(sit):
     await bob.leave("dock")
     assert (await bob.join("dock", since=1)).ignored == ["since"]
     assert amy.agent == "Amy"
+
+
+async def test_waiting_for_nobody_or_for_no_message_is_refused_at_once(sit):
+    amy, _ = await sit.pair()
+    await amy.post("dock", "one")
+    with pytest.raises(UnknownRecipient) as no:
+        await amy.wait("dock", sender="bobb", timeout=20)
+    assert no.value.facts["nearest"] == "bob"
+    assert "sent" not in str(no.value)
+    with pytest.raises(NoSuchSeq):
+        await amy.wait(reply_to=9, timeout=20)
 
 
 async def test_waiting_ends_when_all_channels_are_closed_named_or_not(sit):

@@ -159,6 +159,7 @@ class AsyncMessages(AsyncSeat):
 
         Raises:
             TimedOut: nothing came.
+            UnknownRecipient, NoSuchSeq: ``sender`` is in none of these channels, or none has the message ``reply_to``.
             ChannelClosed: all these channels are closed.
             NoChannel, NotMember: there is nothing to wait for.
         """

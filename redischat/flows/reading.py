@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..calls import agents, channels, messages
 from ..calls.call import Listen, Show, iso
-from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, TimedOut
+from ..errors import ChannelClosed, ChatError, NoChannel, NoSuchSeq, NotMember, TimedOut, UnknownRecipient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
+SHOWN = 20  # names in a refusal
 ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
@@ -183,6 +184,8 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
     rooms = asked.rooms or mine
     if not rooms:
         raise NotMember(channel="", agent=who.agent)
+    if asked.sender or asked.reply_to is not None:
+        yield from _possible(who, rooms, asked)
     until = look_at = now() + asked.seconds
     seen: dict[str, int] = dict.fromkeys(rooms, 0)
     while True:
@@ -207,6 +210,22 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
             raise closed
         busy_ms = max(busy_ms, reading.busy_ms)
         look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
+
+
+def _possible(who: Caller, rooms: Sequence[str], asked: Waiting) -> Flow:
+    """Refuse to wait for somebody who is in none of these channels, or for an answer to a message that none of them has: a slip would cost the whole time."""
+    from ..names import nearest
+
+    heads = yield channels.heads(who.keys)
+    there = {room: heads[room] for room in rooms if room in heads}
+    head, name = max(there.values(), default=(0, ""))
+    if there and asked.reply_to is not None and head < asked.reply_to:
+        raise NoSuchSeq(channel=name, seq=asked.reply_to, head=head)
+    if asked.sender:
+        found = yield [channels.members(who.keys, room) for room in there]
+        here = sorted({one["agent"] for members in found for one in members.values() if one["here"]})
+        if there and asked.sender.lower() not in {name.lower() for name in here}:
+            raise UnknownRecipient(channel=name, agent=asked.sender, members=here[:SHOWN], nearest=nearest(asked.sender, here), done="nobody to wait for")
 
 
 def _told(heard: str | None, seen: dict[str, int], asked: Waiting) -> list[str]:
