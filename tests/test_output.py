@@ -150,7 +150,7 @@ def test_a_closed_standard_error_changes_no_exit_code(town):
     for words, code in (
         ("read nowhere", 1),
         ("say", 64),
-        ("wait dock --timeout 0.1 --reply-to 9", 4),
+        ("wait dock --timeout 0.1 --reply-to 1", 4),
         ("read dock --json", 0),
         ("channels --url redis://a..b", 64),
     ):
