@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from gc import freeze
 
-from .cli.verbs import VERBS
+from .cli.verbs import VERBS, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def main() -> NoReturn:
             slow(words)
         from .cli.perform import perform
 
-        code = perform(words[0], parsed)
+        code = perform(named(words)[0], parsed)
         freeze()  # what is going away anyway needs no search for cycles at the end: 1.3 of 14 ms
         sys.exit(code)
     except KeyboardInterrupt:  # while starting or ending: what is shown and acked is perform's business
@@ -37,25 +37,25 @@ def main() -> NoReturn:
 
 def quick(words: list[str]) -> dict[str, Any] | None:
     """The parameters of a plainly well-formed call, else None (help, typos, odd values)."""
-    verb = VERBS.get(words[0]) if words else None
+    verb = VERBS.get(named(words)[0])
     if verb is None:
         return None
     found: dict[str, Any] = {}
     free: list[str] = []
-    rest = iter(words[1:])
+    rest = iter(named(words)[1])
     for word in rest:
         if word == "-" or not word.startswith("-"):
             free.append(word)
             continue
         name, equals, value = word.partition("=")
         parameter, kind, _ = verb.flags.get(name, (None, "", ""))
-        if parameter is None or parameter in found or (equals and (kind == "flag" or not name.startswith("--"))):
+        if parameter is None or (parameter in found and kind != "texts") or (equals and (kind == "flag" or not name.startswith("--"))):
             return None
         if kind != "flag" and not equals:
             value = next(rest, "--")
             if value.startswith("-") and value != "-":
                 return None
-        found[parameter] = True if kind == "flag" else _value(kind, value)
+        found[parameter] = True if kind == "flag" else (*found.get(parameter, ()), value) if kind == "texts" else _value(kind, value)
         if found[parameter] is None:
             return None
     if not _places(verb, free, found) or any(one not in found for one in verb.required):

@@ -13,15 +13,16 @@ from .. import __version__
 from ..errors import CannotWrite, Interrupted, Usage
 from .perform import perform, refuse
 from .show import put
-from .verbs import VERBS
+from .verbs import GROUPS, VERBS, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from ..errors import ChatError
     from .verbs import Verb
 
-_KINDS = {"text": click.STRING, "int": click.IntRange(min=0, max=(1 << 53) - 1), "seconds": click.FLOAT}
+_KINDS = {"text": click.STRING, "texts": click.STRING, "int": click.IntRange(min=0, max=(1 << 53) - 1), "seconds": click.FLOAT, "lease": click.FLOAT}
 ABOUT = "Coding agents and the people beside them talk and coordinate through one Redis or Valkey broker."
 
 
@@ -29,8 +30,12 @@ def group() -> click.Group:
     """The command with all its verbs."""
     whole = click.Group("redischat", help=ABOUT, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
     whole.params.append(click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Say the version."))
+    groups = {name: click.Group(name, help=help_[0].upper() + help_[1:] + ".", short_help=help_) for name, help_ in GROUPS.items()}
     for name, verb in VERBS.items():
-        whole.add_command(_command(name, verb))
+        first, _, second = name.partition(" ")
+        (groups[first] if second else whole).add_command(_command(name, verb))
+    for name, inner in groups.items():
+        whole.add_command(inner, name)
     return whole
 
 
@@ -44,26 +49,36 @@ def _command(name: str, verb: Verb) -> click.Command:
     params: list[click.Parameter] = [
         click.Argument([parameter], type=_KINDS[kind], required=needed, nargs=-1 if many else 1) for parameter, kind, needed, many in verb.places
     ]
-    for flag, (parameter, kind, help_) in verb.flags.items():
+    for parameter, (flags, kind, help_) in verb.spellings().items():
         if kind == "flag":
-            params.append(click.Option([flag, parameter], is_flag=True, help=help_))
+            params.append(click.Option([*flags, parameter], is_flag=True, help=help_))
         else:
-            params.append(click.Option([flag, parameter], type=_KINDS[kind], help=help_, required=parameter in verb.required, multiple=True, callback=_one))
+            judge = {"texts": _all, "lease": _one}.get(kind, _finite)
+            params.append(click.Option([*flags, parameter], type=_KINDS[kind], help=help_, required=parameter in verb.required, multiple=True, callback=judge))
 
     def run(**given: Any) -> tuple[str, dict[str, Any]]:
         return name, {key: value for key, value in given.items() if value is not None and value is not False}  # a 0 is a value
 
     text = f"{verb.help[0].upper()}{verb.help[1:]}.\n\n\b\nExample: {verb.example}"
-    return click.Command(name, params=params, callback=run, help=text, short_help=verb.help)
+    return click.Command(name.rpartition(" ")[2], params=params, callback=run, help=text, short_help=verb.help)
+
+
+def _all(_: click.Context, __: click.Parameter, values: tuple[Any, ...]) -> Any:
+    return values or None
 
 
 def _one(context: click.Context, flag: click.Parameter, values: tuple[Any, ...]) -> Any:
     """The value of a flag: of two, neither is silently dropped."""
     if len(values) > 1:
         raise click.UsageError(f"{flag.opts[0]} was given {len(values)} times: say it once", context)
-    if values and isinstance(values[0], float) and not math.isfinite(values[0]):
-        raise click.BadParameter("seconds are a finite number")
     return values[0] if values else None
+
+
+def _finite(context: click.Context, flag: click.Parameter, values: tuple[Any, ...]) -> Any:
+    value = _one(context, flag, values)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise click.BadParameter("seconds are a finite number")
+    return value
 
 
 def main(words: list[str]) -> NoReturn:
@@ -79,7 +94,7 @@ def _run(words: list[str], *, as_json: bool) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         return _run([*(words[:1] if error.ctx.parent else ()), "--help"], as_json=as_json)
     except click.UsageError as error:
-        return refuse(Usage(message=_sentence(error, words)), as_json=as_json)
+        return refuse(_refusal(error, words), as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
         return refuse(Interrupted(), as_json=as_json)
     except CannotWrite as error:
@@ -89,9 +104,20 @@ def _run(words: list[str], *, as_json: bool) -> int:
     return perform(*found) if isinstance(found, tuple) else 0
 
 
+def _refusal(error: click.UsageError, words: list[str]) -> ChatError:
+    """What click refuses, as ours; among the verbs of tasks by agent-chat's codes."""
+    message = _sentence(error, words)
+    if words[0] != "task":
+        return Usage(message=message)
+    from ..errors.tasks import TaskInvalidArgument, TaskInvalidCommand
+
+    unknown = isinstance(error, click.NoSuchOption) or "No such command" in message
+    return TaskInvalidCommand(message=message) if unknown else TaskInvalidArgument(message=message)
+
+
 def _sentence(error: click.UsageError, words: list[str]) -> str:
     """What click says, the flag that was probably meant, and where to read on."""
-    verb = (error.ctx.info_name or "") if error.ctx and error.ctx.parent else ""
+    verb = error.ctx.command_path.partition(" ")[2] if error.ctx and error.ctx.parent else ""
     what = f"no such flag: {error.option_name}. {_meant(error, verb, words)}" if isinstance(error, click.NoSuchOption) else error.format_message()
     what = what.strip().rstrip(".")
     return f"{what}{'' if what.endswith(('?', '?)')) else '.'} How it is called: redischat {verb and verb + ' '}--help"
@@ -101,7 +127,7 @@ def _meant(error: click.NoSuchOption, verb: str, words: list[str]) -> str:
     typed = error.option_name.lstrip("-")
     if not typed.strip():
         return "A text that begins with '-' is given on standard input ('-'), or behind '--'"
-    near = [verb] if verb else [word for word in words if word in VERBS] or list(VERBS)
+    near = [verb] if verb in VERBS else [word for word in (named(words)[0], *words) if word in VERBS] or list(VERBS)
     flags = sorted({flag for one in near for flag in VERBS[one].flags if flag.lstrip("-").startswith(typed)}) or sorted(error.possibilities or ())
     if not flags:
         return ""

@@ -25,7 +25,9 @@
     - CannotKeep               CANNOT_KEEP
     - Rewound                  REWOUND
     - OtherFormat              OTHER_FORMAT
+    - Deadlock                 DEADLOCK
     - BrokerRefused            BROKER_REFUSED
+  - LostRace                                          3
   - TimedOut                   TIMED_OUT              4
   - CouldNotLook                                      5
     - Unreachable              BROKER_UNREACHABLE
@@ -46,6 +48,10 @@
 
 An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
 with that ``word``, its other words the ``fields`` in order (see :func:`refusal`).
+
+The many codes of the other columns have a page each: :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*).
+They are imported when one of them is needed. ``origin`` says how a code comes about: "verb" (a verb provokes it) or "store" (a damaged or an imported
+store does). Names of agent-chat that nothing here can raise are listed there as ``KEPT``, each with the reason.
 """
 
 from __future__ import annotations
@@ -60,6 +66,7 @@ class ChatError(Exception):
 
     code: ClassVar[str] = "ERROR"
     exit: ClassVar[int] = 1
+    origin: ClassVar[str] = "verb"
     word: ClassVar[str] = ""
     fields: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str] = "{message}"
@@ -297,11 +304,24 @@ class OtherFormat(Refused):
     text = "this workspace is of format {found}, this redischat writes format {ours}: nothing was changed. Use the version that made it, or another --workspace"
 
 
+class Deadlock(Refused):
+    """Waiting for this would close a circle: each agent on it holds what the next one waits for."""
+
+    code, word, fields = "DEADLOCK", "deadlock", ("circle",)
+    text = "waiting here would never end: {circle}. Let go of something first (redischat unlock, redischat task release), or ask the other one to"
+
+
 class BrokerRefused(Refused):
     """The broker answered with an error that redischat has no word for."""
 
     code = "BROKER_REFUSED"
     text = "the broker at {url} answered: {answer}"
+
+
+class LostRace(ChatError):
+    """Somebody else has it. Nothing was changed."""
+
+    code, exit = "LOST_RACE", 3
 
 
 class TimedOut(ChatError):
@@ -428,11 +448,10 @@ class Interrupted(ChatError):
 
 
 def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
-    """Every error class below ``base``, in the order of this page."""
-    found = []
-    for cls in base.__subclasses__():
-        found += [cls, *tree(cls)]
-    return found
+    """Every error class below ``base``, in the order of the pages."""
+    from . import events, leases, paths, tasks  # noqa: F401 - their classes are part of the tree
+
+    return _below(base)
 
 
 _BY_ANSWER: dict[str, type[ChatError]] = {
@@ -465,10 +484,16 @@ def told_version(error: BrokerTooOld, info: str) -> ChatError:
     return BrokerTooOld(url=error.facts["url"], version=f"version {version}" if version else "older", answer=error.facts["answer"])
 
 
-_BY_WORD: dict[str, type[ChatError]] = {cls.word: cls for cls in tree() if cls.word}
+def _below(base: type[ChatError]) -> list[type[ChatError]]:
+    return [found for cls in base.__subclasses__() for found in (cls, *_below(cls))]
+
+
+_BY_WORD: dict[str, type[ChatError]] = {cls.word: cls for cls in _below(ChatError) if cls.word}
 
 
 def refusal(reply: list[Any]) -> ChatError:
     """The error that a Lua reply's first word stands for, its other words as fields."""
+    if reply[0] not in _BY_WORD:  # a word of tasks, paths or events
+        _BY_WORD.update({cls.word: cls for cls in tree() if cls.word})
     cls = _BY_WORD[reply[0]]
     return cls(**dict(zip(cls.fields, reply[1:], strict=False)))
