@@ -13,6 +13,7 @@ heads                 hash     channel -> "seq epoch name"                      
 broadcasts            hash     channel -> name, those open in broadcast mode                               open, mode, delete
 everyone              hash     channel -> "seq from seq from": last two for everyone, by two authors       post, delete
 hinted                hash     "channel agent" -> epoch in which the hint on narrowing was given           post, delete
+presence              hash     session key -> its words (scripts/parts/presence.lua): the sessions seen    hooks, wakers
 leased                hash     "channel task" -> "owner expires": the leases of all channels               tasks
 waits                 hash     request -> "agent kind target": who waits for whom (kind: from, task)       wait --from, task wait
 held                  hash     path -> "owner mode expires token id request" a line                        paths
@@ -34,8 +35,8 @@ ch:<c>:texts          hash     "task what" -> title, branch, reason; files and a
 ch:<c>:links          hash     task -> ",a,b,": the tasks that depend on it                                tasks
 ch:<c>:ready          zset     the tasks that can be started, by priority, then age                        tasks
 ch:<c>:leases         zset     the tasks under a lease, by its end                                         tasks
-ch:<c>:claims         hash     name -> "name owner claimed expires token lapsed note"                      claims
-ch:<c>:event_marks    hash     agent -> the last event it read                                             event read
+ch:<c>:claims         hash     name -> "name owner claimed expires token note"                             claims
+ch:<c>:event_marks    hash     agent | "agent type" -> "n epoch": up to where it read the events           event read
 ch:<c>:draft          stream   a repaired copy; never outlives its script                                  recover-pending
 marks:<a>             hash     channel -> "heard read epoch maybe lease hi until spoke"                    join, post, take, ack, leave
 owed:<a>              hash     channel -> "first last count" of messages that name me                      post, leave, delete
@@ -76,6 +77,7 @@ class Keys:
         "locks",
         "meta",
         "prefix",
+        "presence",
         "repos",
         "requests",
         "sessions",
@@ -95,6 +97,7 @@ class Keys:
         self.hinted = prefix + "hinted"
         self.leased = prefix + "leased"
         self.waits = prefix + "waits"
+        self.presence = prefix + "presence"
         self.held = prefix + "held"
         self.held_order = prefix + "held:order"
         self.held_owners = prefix + "held:owners"

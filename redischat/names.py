@@ -1,18 +1,30 @@
-"""What a workspace, channel or agent may be called, and what a text may hold."""
+"""What a workspace, channel or agent may be called, what a text may hold, and the normal form of a path and of a repository's key."""
 
 from __future__ import annotations
 
 from .errors import BadName, BadText, TooLarge
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .errors.paths import PathLockInvalidPath
+
 MESSAGE_BYTES = 256 * 1024
 BRIEFING_CHARS = 2_000
 LINE_CHARS = 500  # a topic, title, status, thread or reason
 NAMED = 50  # recipients of one message: their bells and debts are keys of one script
+PATH_BYTES = 4_096
+SEGMENT_BYTES = 255
 
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _REST = _FIRST | frozenset("._-")
 _KEPT = frozenset(("all", "none", "everyone", "tool", "redischat"))
 _LONGEST = 64
+
+_WILD = frozenset("*?[{")
+_WINDOWS = frozenset('<>"|?*')
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSEEN = frozenset(("Cc", "Zl", "Zp"))
+_DEVICES = frozenset(("con", "prn", "aux", "nul", "conin$", "conout$", *(port + digit for port in ("com", "lpt") for digit in "123456789\xb9\xb2\xb3")))
 
 
 def name(kind: str, text: str) -> str:
@@ -114,3 +126,126 @@ def nearest(wanted: str, known: list[str]) -> str | None:
 
     found = get_close_matches(wanted.lower(), [one.lower() for one in known], 1, 0.6)
     return next((one for one in known if one.lower() == found[0]), None) if found else None
+
+
+def path(text: str, *, typed: str | None = None) -> str:
+    """The normal form of a path below a repository's root: parts joined by one ``/``, composed (NFC), without ``.`` and ``..``; "" is the whole repository.
+
+    The same on every system, and without looking at a disk: what Windows cannot hold is refused everywhere, so that a lock means one file to all.
+    ``[`` ``]`` and a ``~`` in front are letters like any other. ``typed`` is what the refusal calls the path, when that is not ``text``.
+
+    Raises:
+        PathLockInvalidPath: it is empty or absolute, leads out by its own ``..``, is in a ``.git``, or has a part that no lock can hold.
+    """
+    said = text if typed is None else typed
+    clean = visible(text, said)
+    bad = next((c for c in clean if c in _WINDOWS), "")
+    if bad:
+        raise refused(said, f"no file that Windows can hold has {bad} in its name" + ("; a pattern is written as --glob" if bad in _WILD else ""))
+    if ":" in clean:
+        raise refused(said, "a ':' means a drive or a stream on Windows: give the path below the repository's root")
+    if clean.startswith("/"):
+        raise refused(said, "it is absolute: give it relative to the repository's root")
+    parts: list[str] = []
+    for part in clean.split("/"):
+        if part == ".." and not parts:
+            raise refused(said, "it leads out of the repository")
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    for part in parts:
+        _part(part, said)
+    found = "/".join(parts)
+    if len(found.encode()) > PATH_BYTES:
+        raise refused(said, f"it is longer than {PATH_BYTES:,} bytes")
+    return found
+
+
+def _part(part: str, said: str) -> None:
+    """Refuses what no file may be called on one of the systems."""
+    if part[-1] in ". ":
+        raise refused(said, f"{part!r} ends in a dot or a space, which Windows drops")
+    if part.partition(".")[0].rstrip(" ").lower() in _DEVICES:
+        raise refused(said, f"{part!r} is a device on Windows, with any ending")
+    if part.lower() == ".git":
+        raise refused(said, "git keeps .git for itself; lock the files of the repository")
+    if len(part.encode()) > SEGMENT_BYTES:
+        raise refused(said, f"a part of it is longer than {SEGMENT_BYTES} bytes")
+
+
+def visible(text: str, said: str) -> str:
+    """``text`` composed (NFC), if it is a path's text at all: not empty, valid Unicode, nothing in it that cannot be seen, no backslash.
+
+    Raises:
+        PathLockInvalidPath: it is not.
+    """
+    if not isinstance(text, str):
+        raise refused(repr(said), f"a path is text, not {type(text).__name__}")
+    if not text:
+        raise refused(said, "it is empty; the whole repository is .")
+    if text.isascii():
+        if not text.isprintable():
+            raise refused(said, "it has a control character")
+    else:
+        from unicodedata import category, normalize
+
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise refused(said, "it is not valid Unicode")
+        text = normalize("NFC", text)
+        if any(c in _BIDI or category(c) in _UNSEEN for c in text):
+            raise refused(said, "it has a control character, a line separator, or one that turns the direction of what follows")
+    if "\\" in text:
+        raise refused(said, "a backslash is no separator here: use /")
+    return text
+
+
+def refused(said: str, why: str) -> PathLockInvalidPath:
+    """The refusal of a path, shown shortened and as valid text."""
+    from .errors.paths import PathLockInvalidPath
+
+    shown = said if len(said) <= LINE_CHARS else said[:100] + "..."
+    return PathLockInvalidPath(path=shown.encode("utf-8", "backslashreplace").decode(), why=why)
+
+
+def glob(text: str, *, typed: str | None = None) -> str:
+    """The normal form of a pattern's static prefix, which is what a lock of it locks: ``src/**/*.py`` is ``src``, ``**`` is "".
+
+    ``* ? [ {`` make a part a pattern, so ``app/[id]/*.tsx`` is ``app``. A text without any is itself.
+
+    Raises:
+        PathLockInvalidPath: as :func:`path`, or a ``..`` follows a wildcard.
+    """
+    return path(prefix(text), typed=text if typed is None else typed)
+
+
+def prefix(text: str) -> str:
+    """The parts of a pattern before its first wildcard, as written; "." when there are none."""
+    parts = visible(text, text).split("/")
+    first = next((n for n, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
+    if ".." in parts[first:]:
+        raise refused(text, "a .. after a wildcard may lead anywhere")
+    return "/".join(parts[:first]) or ("/" if text.startswith("/") else ".")
+
+
+def repository(text: str, what: str = "repository key") -> str:
+    """A repository's key, as ``--repo`` and ``.redischat/config`` give it and as every answer shows it; given a shown one, the same.
+
+    URLs and ssh addresses of one repository have one key (:func:`.remote.origin`); ``github.com/org/repo`` is one already. ``host:/path`` is a folder of a host;
+    the same as an ssh address is written with its user, or its ``.git``. Any other text is a name of its own.
+
+    Raises:
+        BadText: it is empty, more than one line, or has characters that cannot be seen.
+        TooLarge: it is over 500 characters.
+    """
+    from . import remote
+
+    clean = line(what, text).strip()
+    if not clean.isascii():
+        from unicodedata import normalize
+
+        clean = normalize("NFC", clean)
+    found = remote.key(clean)
+    if not found or not found.isprintable():
+        raise BadText(message=f"a {what} is one visible line: a URL, host/org/repo, or a name that all who share it give")
+    return found

@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 LONGEST_S, _CHUNK = 86_400.0, 1 << 16  # what a socket can be told to wait; what is read at once
 
 
-class _Line:
+class Line:
     """One connection: sends commands, gives replies in order."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.reader = hiredis.Reader(encoding="utf-8", errors="replace")
-        self.heard: set[str] = set()
-        self.unanswered = 0  # replies that are still to come, also to what was interrupted
+        self.heard, self.unanswered = set[str](), 0  # unanswered: replies still to come, also to what was interrupted
         self.sock: Any = self._connect(place)
         try:
             self._greet(place)
@@ -76,6 +75,7 @@ class _Line:
         raise failure
 
     def send(self, commands: list[tuple[Any, ...]]) -> None:
+        """Send commands in one write."""
         out = []
         for words in commands:
             out.append(b"*%d\r\n" % len(words))
@@ -114,6 +114,7 @@ class _Line:
         return found
 
     def close(self) -> None:
+        """Hang up."""
         self.sock.close()
 
 
@@ -133,8 +134,8 @@ class Wire:
     def __init__(self, url: str, *, revive: Callable[[], None] | None = None, notice: Callable[[str], None] | None = None) -> None:
         self._place, self._revive, self._notice = Place(url), revive, notice
         self._patience = RETRY_S
-        self._main: _Line | None = None
-        self._ear: _Line | None = None
+        self._main: Line | None = None
+        self._ear: Line | None = None
 
     def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""
@@ -173,7 +174,7 @@ class Wire:
 
     def _once(self, calls: list[Call]) -> list[Any]:
         """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
-        self._main = self._main or _Line(self._place)
+        self._main = self._main or Line(self._place)
         while self._main.unanswered:
             self._main.reply(ANSWER_S)
         done: list[Any] = []
@@ -219,7 +220,7 @@ class Wire:
         pause = PAUSE_S[0]
         while True:
             try:
-                self._ear = self._ear or _Line(self._place)
+                self._ear = self._ear or Line(self._place)
                 new = [bell for bell in asked.bells if bell not in self._ear.heard]
                 if new:
                     return self._subscribe(self._ear, new)
@@ -235,7 +236,7 @@ class Wire:
                 time.sleep(min(pause, max(0.0, asked.until - time.monotonic())))
                 pause = min(2 * pause, PAUSE_S[1])
 
-    def _subscribe(self, ear: _Line, bells: list[str]) -> str:
+    def _subscribe(self, ear: Line, bells: list[str]) -> str:
         ear.send([("SSUBSCRIBE", *bells)])
         for _ in bells:
             reply = ear.reply(ANSWER_S)
@@ -245,7 +246,7 @@ class Wire:
         return "again"
 
     @staticmethod
-    def _ring(ear: _Line, until: float) -> str | None:
+    def _ring(ear: Line, until: float) -> str | None:
         while True:
             try:
                 kind, _, payload = ear.reply(max(0.001, until - time.monotonic()))

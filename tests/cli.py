@@ -70,7 +70,7 @@ class Server:
 
     def everything(self):
         """All that is stored, but for the replies kept for retries."""
-        read = {"hash": ("HGETALL",), "stream": ("XRANGE", "-", "+"), "string": ("GET",)}
+        read = {"hash": ("HGETALL",), "stream": ("XRANGE", "-", "+"), "string": ("GET",), "zset": ("ZRANGE", "0", "-1", "WITHSCORES")}
         keys = sorted(key for key in self.ask("KEYS", "*") if ":i:" not in key)
         kinds = {key: read[self.ask("TYPE", key)] for key in keys}
         return {key: self.ask(kind[0], key, *kind[1:]) for key, kind in kinds.items()}

@@ -98,6 +98,11 @@ def tree(place):
     return found
 
 
+def talk(place):
+    """The files of a channel's folder that a board and its readers do not add to, by name."""
+    return [name for name in sorted(os.listdir(place)) if name not in (".cursors", "state.md", "redischat.json")]
+
+
 def native(place, number, body, **heads):
     """A message file as agent-chat 0.7.5 writes it. Gives its name."""
     given = {"seq": number, "from": "amy", "to": "all", "channel": "dock", "ts": "2026-01-02T03:04:05+01:00", "status": "discussion", "title": "hi", **heads}

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redischat.cli.verbs import COMMON, VERBS
-from redischat.errors import tree
+from redischat.errors import events, leases, paths, tasks, tree
+
+if TYPE_CHECKING:
+    from redischat.cli.verbs import Verb
 
 TARGET = Path(__file__).parent.parent / "docs" / "cli.md"
-NOUNS = {"agents": "Agents", "channels": "Channels", "messages": "Messages", "admin": "Broker and tour"}
+NOUNS = {
+    "agents": "Agents", "channels": "Channels", "messages": "Messages", "claims": "Claims", "tasks": "Tasks", "paths": "Path locks", "events": "Events",
+    "state": "Where things stand", "admin": "Broker and tour",
+}  # fmt: skip
+ORIGINS = {"verb": "a verb", "store": "a damaged or imported store"}
 HEAD = """# The command line
 
-Made from the command itself by `python tests/manual.py`; edit `redischat/cli/verbs.py` or `redischat/errors.py`, not this.
+Made from the command itself by `python tests/manual.py`; edit `redischat/cli/verbs.py` or `redischat/errors/`, not this.
 
 Every verb also takes these:
 
@@ -27,14 +35,14 @@ EXITS = """## Exit codes
 | code | meaning |
 |---|---|
 | 0 | done; or looked, and here is what there is (also nothing, a preview without `--yes`, an owed answer) |
-| 1 | refused: one line on standard error with a stable code; nothing was changed |
-| 4 | time ran out (`wait`) |
+| 1 | refused: one line on standard error with a stable code; nothing was changed. `recover-pending`: something is left that cannot be mended |
+| 2 | every `TASK_*`, `LEASE_*` and `EVENT_*` refusal, agent-chat's contract |
+| 3 | somebody else has it: a claim, a path (live or lapsed); or `task next` found nothing to start |
+| 4 | time ran out (`wait`, `task wait`, `lock --wait`) |
 | 5 | could not look: the broker cannot be reached or cannot do it now, or the output cannot be written |
-| 64 | the command line is not one that this verb takes (`USAGE`) |
+| 64 | the command line is not one that this verb takes (`USAGE`; within `task` it is 2, `TASK_INVALID_COMMAND` or `TASK_INVALID_ARGUMENT`) |
 | 70 | redischat itself is at fault, or the broker holds what no redischat wrote (`DEFECT`) |
 | 130 | interrupted |
-
-2 and 3 are kept for tasks, leases, events, claims and path locks.
 """
 
 
@@ -53,22 +61,33 @@ def _verb(name: str) -> str:
     verb = VERBS[name]
     places = " ".join((one.upper() if needed else f"[{one.upper()}]") + ("..." if many else "") for one, _, needed, many in verb.places)
     rows = [f"### {name}\n", f"`redischat {name}{' ' + places if places else ''}`: {verb.help}.\n", f"    {verb.example}\n"]
-    flags = [(flag, *spec) for flag, spec in verb.flags.items() if flag not in COMMON]
-    rows += [f"- `{flag}{'' if kind == 'flag' else ' ' + _value(parameter, kind)}` {help_}" for flag, parameter, kind, help_ in flags]
+    flags = list(_spellings(verb).values())
+    rows += [f"- {_flags(spellings, parameter, kind)} {help_}" for parameter, spellings, kind, help_ in flags]
     return "\n".join(rows) + ("\n" if flags else "")
 
 
+def _spellings(verb: Verb) -> dict[str, tuple[str, list[str], str, str]]:
+    common = {parameter for parameter, _, _ in COMMON.values()}
+    return {parameter: (parameter, flags, kind, help_) for parameter, (flags, kind, help_) in verb.spellings().items() if parameter not in common}
+
+
+def _flags(spellings: list[str], parameter: str, kind: str) -> str:
+    return ", ".join(f"`{flag}{'' if kind == 'flag' else ' ' + _value(parameter, kind)}`" for flag in spellings)
+
+
 def _value(parameter: str, kind: str) -> str:
-    return {"int": "N", "seconds": "SECONDS"}.get(kind, parameter.strip("_").upper().replace("_", "-"))
+    return {"int": "N", "seconds": "SECONDS", "lease": "SECONDS"}.get(kind, parameter.strip("_").upper().replace("_", "-"))
 
 
 def _errors() -> str:
-    rows = ["## Error codes\n", "| code | exit | what it says |", "|---|---|---|"]
+    rows = ["## Error codes\n", "| code | exit | comes from | what it says |", "|---|---|---|---|"]
     for cls in tree():
         if cls.__subclasses__():
             continue
         what = re.sub(r"\s+", " ", cls.__doc__ or "").strip()
-        rows.append(f"| `{cls.code}` | {cls.exit} | {what} |")
+        rows.append(f"| `{cls.code}` | {cls.exit} | {ORIGINS[cls.origin]} | {what} |")
+    rows += ["", "Names of agent-chat that nothing here raises:\n", "| code | why |", "|---|---|"]
+    rows += [f"| `{code}` | {why} |" for page in (tasks, leases, paths, events) for code, why in page.KEPT.items()]
     return "\n".join(rows) + "\n"
 
 

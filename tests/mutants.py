@@ -208,7 +208,7 @@ MUTANTS = [
         "the quick parser takes digits of any script", "redischat/__main__.py", "    if not text.isascii():\n        return None\n", "", "tests/test_quick.py::test_a_number_in_other_than_plain_digits_is_left_to_click",
     ),
     Mutant(
-        "inert() lets everything pass", "redischat/cli/show.py", "    if text.isprintable():\n        return text\n", "    return text\n",
+        "inert() lets everything pass", "redischat/text.py", "    if text.isprintable():\n        return text\n", "    return text\n",
         "tests/test_hostile.py::test_no_refusal_lets_a_name_a_flag_or_a_place_act_on_the_terminal",
     ),
     Mutant(

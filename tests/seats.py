@@ -128,6 +128,23 @@ class Seats:
         words = self.store.hget("rc1:{default}:agents", agent).split()
         self.store.hset("rc1:{default}:agents", agent, " ".join([*words[:5], str(int((time.time() - seconds) * 1000)), *words[6:]]))
 
+    def run_out(self, task, channel="dock", ago_s=1.0):
+        """Let the lease of a task have ended so long ago, in its record and in both indexes, as if its time were up."""
+        key = f"rc1:{{default}}:ch:{channel}:"
+        words = self.store.hget(key + "tasks", task.lower()).split(" ")
+        ends = int(time.time() * 1000 - ago_s * 1000)
+        words[8] = str(ends)
+        self.store.hset(key + "tasks", task.lower(), " ".join(words))
+        self.store.zadd(key + "leases", {task.lower(): ends})
+        self.store.hset("rc1:{default}:leased", f"{channel} {task.lower()}", f"{words[2].lower()} {ends}")
+
+    def everything(self):
+        """All that is stored, but for the replies kept for retries and when an agent was seen."""
+        read = {"hash": self.store.hgetall, "stream": self.store.xrange, "zset": lambda key: self.store.zrange(key, 0, -1, withscores=True)}
+        found = {key: read[self.store.type(key)](key) for key in sorted(self.store.keys("*")) if ":i:" not in key}
+        found["rc1:{default}:agents"] = sorted(found.get("rc1:{default}:agents", {}))
+        return found
+
     async def close(self):
         for one in [*self.chats, *self.fakes]:
             done = (one.disconnect if one in self.chats else one.aclose if self.kind == "aio" else one.close)()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import test_interop
 from cli import scratch
 from waiting import servers, wait_until
 
 from redischat.cli.bench_rows import Row, at_least, at_most, paired, percentile
 
 KEPT = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONPYCACHEPREFIX")
+peer_site = test_interop.peer_site
 FIELDS = {"part", "what", "ratio", "target", "met", "per_s", "p50_ms", "p99_ms"}
 
 
@@ -27,10 +30,10 @@ def place():
         yield Path(root)
 
 
-def started(place, *words):
+def started(place, *words, **more):
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     return subprocess.Popen(
-        [sys.executable, "-m", "redischat", "bench", *words], env={**env, "REDISCHAT_STATE": str(place / "state"), "TMPDIR": str(place / "tmp"), "PYTHONWARNINGS": "error"}, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "redischat", "bench", *words], env={**env, "REDISCHAT_STATE": str(place / "state"), "TMPDIR": str(place / "tmp"), "PYTHONWARNINGS": "error", **more}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
@@ -72,10 +75,32 @@ def test_every_part_gives_its_records_and_nothing_is_left(place):
     assert first["part"] == "machine"
     assert first["quick"] is True
     assert all(set(row) == FIELDS for row in rows)
-    assert [part for i, part in enumerate(row["part"] for row in rows) if not i or part != rows[i - 1]["part"]] == ["posts", "wakes", "commands"]
-    for what in ("8 processes, 1,000 members", "100 waiters", "1 waiter", "redischat say, 100,000 messages", "redischat wait, 10 messages"):
+    assert [part for i, part in enumerate(row["part"] for row in rows) if not i or part != rows[i - 1]["part"]] == ["posts", "wakes", "commands", "board"]
+    for what in (
+        "8 processes, 1,000 members", "100 waiters", "1 waiter", "redischat say, 100,000 messages", "redischat wait, 10 messages",
+        "lock of a free file, 10,000 locked / 10 locked", "task claim, 2,000 tasks / 10 tasks", "redischat lock, 10,000 locked", "a path handed on",
+    ):  # fmt: skip
         assert any(what in row["what"] for row in rows), what
     assert all(row["ratio"] or row["p50_ms"] for row in rows)
+    assert not left(place)
+
+
+@pytest.mark.real
+def test_locks_and_claims_of_agent_chat_are_measured_beside_ours_if_it_is_here(place, peer_site):
+    peer = place / "agent-chat"
+    peer.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(peer_site)} exec {shlex.quote(sys.executable)} {shlex.quote(peer_site)}/bin/agent-chat "$@"\n')
+    peer.chmod(0o700)
+    run = started(place, "--quick", "--json", "--part", "board", REDISCHAT_BENCH_PEER=str(peer))
+    out, said = run.communicate(timeout=100)
+    assert run.returncode == 0, said
+    beside = {row["what"]: row for row in map(json.loads, out.splitlines()) if " / agent-chat " in row.get("what", "")}
+    assert list(beside) == [
+        "redischat lock, 10,000 locked / agent-chat lock, 1,000 locks",
+        "redischat check, 10,000 locked / agent-chat check, 1,000 locks",
+        "redischat task claim, 2,000 tasks / agent-chat task claim, 1,000 tasks",
+        "redischat task next --claim, 2,000 tasks / agent-chat task claim, 1,000 tasks",
+    ]
+    assert all(row["target"] == "<= 0.6" for row in beside.values())
     assert not left(place)
 
 

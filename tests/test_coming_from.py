@@ -1,7 +1,4 @@
-"""docs/coming_from.md against our own parser, codes and records, and against the lists of what the two ancestors had.
-
-The lists were taken from agent-chat-plugin 0.7.5 (every --help, its source) and from llm_chat's parser and documents.
-"""
+"""docs/coming_from.md against our own parser, codes and records, and against the lists of what the two ancestors had (tests/ancestors.py)."""
 
 from __future__ import annotations
 
@@ -12,142 +9,18 @@ from pathlib import Path
 
 import click
 import pytest
+from ancestors import AGENT_CHAT, AUDITS, CODES, EXITS, LLM_CHAT, RECORDS, VARIABLES
 from cli import town_with
 
 from redischat.cli.full import group
-from redischat.errors import tree
+from redischat.errors import events, leases, paths, tasks, tree
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "coming_from.md").read_text("utf-8")
-LATER = {
-    "claims", "doctor", "events", "hooks", "path locks", "presence", "setup", "tasks", "the MCP server", "the Slack bridge", "the state summary", "the waker",
-}  # fmt: skip
-
-AGENT_CHAT = {
-    "": "--root -h --help",
-    "init": "--members --topic",
-    "channels": "",
-    "roster": "",
-    "post": "--from --to --title --reply --status --body --body-file",
-    "event post": "--from --type --harness --status --detail --primitives",
-    "event read": "--type",
-    "read": "--as --all --peek",
-    "wait": "--as --timeout --interval",
-    "peek": "-n",
-    "claim": "--as",
-    "lock": "--as --from --owner --lease-seconds --lease --ttl",
-    "check": "--as --from --owner",
-    "unlock": "--as --from --owner",
-    "recover": "--as --from --owner --reason --lease-seconds --lease --ttl",
-    "recover-pending": "--as --from --owner --resolve-publication",
-    "state": "--as --from --actor --write --save --no-audit --json --strict",
-    "compact": "--as --from --actor --no-audit --json --strict",
-    "task create": "--from --created-by --title --owner --depends-on --files-hint --acceptance --branch",
-    "task list": "",
-    "task show": "",
-    "task update": "--as --from --title --owner --clear-owner --depends-on --files-hint --acceptance --branch --clear-branch --status",
-    "task claim": "--as --from --lease-seconds --lease --ttl",
-    "task renew": "--as --from --lease-seconds --lease --ttl",
-    "task done": "--as --from",
-    "task block": "--as --from",
-    "task release": "--as --from",
-    "task recover": "--as --from --reason --lease-seconds --lease --ttl",
-    "task recover-pending": "--as --from --resolve-publication",
-}
-LLM_CHAT = {
-    "": "--server -h --help",
-    "open": "--as --broadcast --topic --briefing --max-messages",
-    "join": "--as --topic --max-messages",
-    "setup": "--as --topic --max-messages --in-checkout",
-    "say": "--file --to --to-all --to-none --thread --as",
-    "sync": "--repair",
-    "mode": "--as --yes",
-    "pending": "--as",
-    "read": "--json --as --peek --all --since",
-    "leave": "--as --ask",
-    "close": "--reason --as",
-    "reopen": "--max-messages",
-    "owed": "--as --json",
-    "maintenance list": "",
-    "maintenance queue": "--why",
-    "maintenance cancel": "",
-    "maintenance run": "--now",
-    "delete": "--as --yes",
-    "invite": "",
-    "channels": "--json --all",
-    "briefing": "--file --as",
-    "identify": "--project",
-    "doctor": "",
-    "who": "--json",
-    "fingerprint": "--of",
-    "reload": "--force --i-know --auto",
-    "llm-chat-deliver": "",
-    "llm-chat-wake": "",
-    "llm-chat-mcp": "",
-    "llm-chat-slack": "--check",
-    "install.sh": "--no-gitignore",
-    "legacy_teardown.sh": "--dry-run --keep-membership --purge-gitignore",
-    "zonai serve": "--port",
-}
-VARIABLES = {
-    "agent-chat": "AGENT_CHAT_ROOT AGENT_CHAT_NAME AGENT_CHAT_CHANNELS CLAUDE_PLUGIN_ROOT",
-    "llm_chat": "LLM_CHAT_SERVER CLAUDE_PROJECT_DIR CLAUDE_CODE_SESSION_ID LLM_CHAT_HEARTBEAT_SEC LLM_CHAT_LISTEN_SEC LLM_CHAT_POLL_SEC "
-    "LLM_CHAT_QUIET_SECONDS CLAUDE_CODE_ENTRYPOINT TERM_PROGRAM VSCODE_IPC_HOOK TMPDIR GAME_LOOP_REPO LAMP_HOME",
-}
-EXITS = {"agent-chat": "0 1 2 3 130", "llm_chat": "0 1 2 3 4 5"}
-RECORDS = {
-    "agent-chat": {
-        "_meta.json": "channel members topic created",
-        "message front matter": "seq from to reply_to channel ts status title",
-        "task": "id channel title status owner created_by depends_on files_hint acceptance lease_expires_at branch updated_at",
-        "lease": "task_id channel owner lease_expires_at claimed_at updated_at previous_owner previous_lease_expires_at recovery_reason",
-        "path lock": "lock_id channel owner paths normalized_path display_path kind expires_at locked_at updated_at previous_owner previous_expires_at "
-        "recovery_reason lease_expires_at previous_lease_expires_at",
-        "audit": "event task_id lock_id channel status owner lease_owner lease_expires_at expires_at paths updated_at previous_status changed_fields "
-        "transaction_id transaction_event task.created task.updated lease.claimed lease.renewed lease.released lease.completed lease.recovered "
-        "lease.transaction.recovered lease.transaction.cleaned path.locked path.lock.unlocked path.lock.recovered state.compacted",
-        "event": "schema_version event agent harness ts primitives status detail ready busy idle blocked stopped capability",
-        "primitives": "messages cursors wait tasks dependencies leases path_locks state_summary",
-        "task statuses": "open in_progress blocked done cancelled",
-        "state summary": "channel topic members created_at last_seq generated_at decisions open_tasks blockers owners path_locks verification",
-    },
-    "llm_chat": {
-        "read": "seq from text audience thread mine",
-        "pending": "channel identity pending wakes_me messages seq from audience",
-        "owed": "owed room from seq waiting_since unanswered text_preview as unreachable why rate_limited",
-        "channels": "name topic closed closed_reason broadcast briefing briefing_by message_count max_messages members done",
-        "who": "asked identities identity sessions sessionId pid cwd name how inferred",
-        "table channels": "created_by created_at",
-        "table memberships": "channel identity seen_seq done created_at",
-        "table messages": "channel seq from_identity text audience thread created_at",
-        "hook input": "session_id hook_event_name",
-        "hook output": "hookSpecificOutput hookEventName additionalContext",
-        "slack.json": "room identity bot_token channel poll_sec api_base",
-        "MCP tools": "open join setup say sync mode pending read leave maintenance owed delete close reopen invite channels briefing identify doctor who "
-        "fingerprint reload",
-    },
-}
-CODES = """
-TASK_INVALID_COMMAND TASK_INVALID_ARGUMENT TASK_INVALID_CHANNEL TASK_CHANNEL_NOT_FOUND TASK_INVALID_ID TASK_INVALID_DEPENDENCY_ID
-TASK_DUPLICATE_DEPENDENCY TASK_INVALID_DEPENDS_ON TASK_INVALID_FILES_HINT TASK_INVALID_ACCEPTANCE TASK_INVALID_TITLE TASK_INVALID_BRANCH
-TASK_INVALID_OWNER TASK_INVALID_CREATED_BY TASK_INVALID_TIMESTAMP TASK_INVALID_STATUS TASK_INVALID_TRANSITION TASK_INVALID_UPDATE TASK_ID_IMMUTABLE
-TASK_CHANNEL_IMMUTABLE TASK_ALREADY_EXISTS TASK_NOT_FOUND TASK_DUPLICATE_ID TASK_UNKNOWN_DEPENDENCY TASK_DEPENDENCY_CYCLE TASK_DEPENDENCY_NOT_READY
-TASK_PATH_OUTSIDE_WORKSPACE TASK_STORAGE_INVALID TASK_INVALID_RECORD TASK_REQUIRED_FIELD_MISSING TASK_UNKNOWN_FIELD TASK_RECORD_ID_MISMATCH
-TASK_CHANNEL_MISMATCH TASK_LOCK_TIMEOUT TASK_IO_ERROR TASK_AUDIT_FAILED TASK_AUDIT_ROLLBACK_FAILED
-LEASE_CONFLICT LEASE_RECOVERY_REQUIRED LEASE_OWNER_MISMATCH LEASE_NOT_EXPIRED LEASE_NOT_FOUND LEASE_INCONSISTENT LEASE_MUTATION_REQUIRED
-LEASE_INVALID_OWNER LEASE_INVALID_TASK_ID LEASE_INVALID_CHANNEL LEASE_INVALID_REASON LEASE_INVALID_DURATION LEASE_INVALID_TIMESTAMP
-LEASE_INVALID_RECORD LEASE_REQUIRED_FIELD_MISSING LEASE_UNKNOWN_FIELD LEASE_RECORD_ID_MISMATCH LEASE_STORAGE_INVALID LEASE_PATH_OUTSIDE_WORKSPACE
-LEASE_TRANSACTION_PENDING LEASE_TRANSACTION_INVALID LEASE_TRANSACTION_PUBLICATION_UNKNOWN LEASE_TRANSACTION_NOT_FOUND
-LEASE_TRANSACTION_CLEANUP_FAILED LEASE_TRANSACTION_RECOVERY_FAILED LEASE_AUDIT_FAILED LEASE_AUDIT_ROLLBACK_FAILED
-PATH_LOCK_INVALID_PATH PATH_LOCK_PATH_OUTSIDE_WORKSPACE PATH_LOCK_CONFLICT PATH_LOCK_RECOVERY_REQUIRED PATH_LOCK_OWNER_MISMATCH PATH_LOCK_NOT_FOUND
-PATH_LOCK_NOT_STALE PATH_LOCK_INVALID_OWNER PATH_LOCK_INVALID_LOCK_ID PATH_LOCK_INVALID_CHANNEL PATH_LOCK_INVALID_REASON PATH_LOCK_INVALID_DURATION
-PATH_LOCK_INVALID_TIMESTAMP PATH_LOCK_INVALID_RECORD PATH_LOCK_CHANNEL_NOT_FOUND PATH_LOCK_STORAGE_INVALID PATH_LOCK_STORAGE_ERROR PATH_LOCK_TIMEOUT
-PATH_LOCK_TRANSACTION_PENDING PATH_LOCK_TRANSACTION_INVALID PATH_LOCK_TRANSACTION_CLEANUP_FAILED PATH_LOCK_AUDIT_FAILED
-PATH_LOCK_AUDIT_ROLLBACK_FAILED
-STATE_INVALID_CHANNEL STATE_CHANNEL_NOT_FOUND STATE_INVALID_RECORD STATE_MALFORMED_SOURCE STATE_RECORD_NOT_FOUND STATE_IO_ERROR STATE_AUDIT_FAILED
-EVENT_INVALID_RECORD EVENT_UNSUPPORTED_VERSION EVENT_INVALID_TYPE EVENT_UNKNOWN_FIELD EVENT_REQUIRED_FIELD_MISSING EVENT_INVALID_TEXT
-EVENT_INVALID_TIMESTAMP EVENT_INVALID_PRIMITIVES EVENT_DUPLICATE_PRIMITIVE EVENT_UNKNOWN_PRIMITIVE EVENT_INVALID_STATUS EVENT_MALFORMED_BODY
-"""
+LATER = {"doctor", "hooks", "presence", "setup", "the MCP server", "the Slack bridge", "the waker"}
+SHARING = {"claim", "claims", "lock", "check", "unlock", "recover", "recover-pending", "event", "state", "compact", "task"}  # verbs whose commands are run
+ORIGINS = {"verb": "a verb", "store": "a damaged or imported store"}
+KEPT = {**tasks.KEPT, **leases.KEPT, **paths.KEPT, **events.KEPT}
 
 
 def part(ancestor: str, heading: str = "") -> str:
@@ -257,10 +130,28 @@ def test_every_field_of_an_ancestors_records_is_on_the_page(ancestor, record):
     assert sorted(set(RECORDS[ancestor][record].split()) - there) == []
 
 
-def test_every_error_code_of_agent_chat_is_on_the_page_under_the_same_name():
-    listed = {code: note for theirs, _, note in rows(part("agent-chat", "Its error codes")) for code in spans(theirs)}
-    assert set(CODES.split()) == set(listed)
-    assert set(listed.values()) == {"same name"}
+def codes():
+    return {code: (ours, note) for theirs, ours, note in rows(part("agent-chat", "Its error codes")) for code in spans(theirs)}
+
+
+def test_every_error_code_of_agent_chat_is_on_the_page():
+    assert set(codes()) == set(CODES.split())
+
+
+@pytest.mark.parametrize("code", CODES.split())
+def test_each_code_is_raised_as_the_page_says_or_kept_for_the_reason_it_gives(code):
+    found = {cls.code: cls for cls in tree()}.get(code)
+    assert codes()[code] == (("the same", f"{ORIGINS[found.origin]}; exit {found.exit}") if found else ("*gone*", f"because {KEPT[code]}"))
+
+
+def test_the_families_of_codes_have_the_exit_codes_that_the_page_gives_them():
+    told = {theirs: int(spans(ours)[0]) for theirs, ours, _ in rows(part("agent-chat", "Its exit codes"))}
+    exits = {cls.code: cls.exit for cls in tree() if not cls.__subclasses__() and cls.code in CODES.split()}
+    assert {exits[code] for code in exits if code.startswith(("TASK_", "LEASE_", "EVENT_"))} == {told["2 `TASK_*`, `LEASE_*`, `EVENT_*`"]}
+    held = {"PATH_LOCK_CONFLICT", "PATH_LOCK_RECOVERY_REQUIRED"}
+    assert {exits.pop(code) for code in held} == {told["1 `PATH_LOCK_CONFLICT`, `PATH_LOCK_RECOVERY_REQUIRED`"]}
+    assert {exits[code] for code in exits if code.startswith("PATH_LOCK_")} == {told["1 `PATH_LOCK_*`"]}
+    assert {exits[code] for code in exits if code.startswith("STATE_")} == {told["1 `STATE_*`"]}
 
 
 @pytest.fixture(scope="module")
@@ -274,15 +165,93 @@ def records():
         bob("say", "dock", "here", "--reply", "1")
         found |= {"channel": amy("channels", "--json").records, "roster": amy("roster", "dock", "--json").records}
         found["error"] = [json.loads(bob("read", "dcok", "--json", code=1).err)]
+        found |= shared(amy, bob)
         amy("export", "dock", "out")
         found["folder"] = [folder(Path(amy.directory) / "out" / "dock")]
     return found
 
 
+def shared(amy, bob):
+    """Records of tasks, leases, locks, audits, events and the summary, after each of them was made, changed, lost and taken over."""
+    amy("task", "create", "dock", "--title", "T")
+    amy("task", "update", "dock", "T-1", "--title", "Fix it")
+    bob("task", "claim", "dock", "T-1", "--ttl", "0.01")
+    found = {"lease": amy("task", "recover", "dock", "T-1", "--reason", "gone", "--json").records}
+    amy("task", "renew", "dock", "T-1")
+    amy("task", "release", "dock", "T-1")
+    amy("task", "claim", "dock", "T-1")
+    amy("task", "done", "dock", "T-1")
+    found["task"] = amy("task", "list", "dock", "--json").records
+    bob("lock", "dock", "a.py", "--ttl", "0.01", cwd=amy.directory)
+    amy("recover", "dock", "a.py", "--reason", "gone")
+    found |= {"lock": amy("locks", "--json").records, "state": amy("state", "dock", "--json").records}
+    amy("unlock", "dock", "a.py")
+    amy("event", "post", "dock", "--type", "status", "--harness", "codex", "--status", "busy", "--detail", "the parser")
+    amy("event", "post", "dock", "--type", "capability", "--harness", "codex")
+    found["event"] = [json.loads(line) for line in amy("event", "read", "dock").lines]
+    return found | {"audit": [one for one in amy("read", "dock", "--all", "--json").records if one["kind"] == "audit"]}
+
+
+def test_each_audit_of_agent_chat_that_has_not_gone_is_left_under_the_same_name(records):
+    told = {
+        name for theirs, ours, _ in rows(part("agent-chat", "Its records")) if theirs.startswith("audit") and ours == "`audit.status`" for name in spans(theirs)
+    }
+    assert told == set(AUDITS)
+    assert sorted(told - {one["status"] for one in records["audit"]}) == []
+
+
+def test_what_the_page_sends_to_the_schema_is_in_the_schema():
+    with town_with() as town:
+        schema = town.person()("event", "schema").out
+    for theirs, ours, _ in rows(part("agent-chat", "Its records")):
+        if ours == "`redischat event schema`" and theirs.startswith("event "):
+            assert [word for word in spans(theirs) if f'"{word}"' not in schema] == []
+
+
+def test_a_board_is_written_with_agent_chats_keys_and_read_again():
+    with town_with() as town:
+        amy = town.person(REDISCHAT_AGENT="amy")
+        amy("open", "dock")
+        amy("say", "dock", "hello")
+        amy("task", "create", "dock", "--title", "Fix it")
+        amy("task", "claim", "dock", "T-1")
+        amy("lock", "dock", "a.py")
+        amy("claim", "dock", "task-12.md")
+        amy("export", "dock", "out")
+        place = Path(amy.directory) / "out" / "dock"
+        for file, record in (("tasks/T-1.json", "task"), ("claims/T-1.amy.json", "lease"), ("locks/*.json", "path lock")):
+            (found,) = place.glob(file)
+            wanted = set(RECORDS["agent-chat"][record].split()) - {"normalized_path", "display_path", "kind"}
+            assert set(json.loads(found.read_text("utf-8"))) == wanted - ({"lease_expires_at", "previous_lease_expires_at"} if record == "path lock" else set())
+        assert all((place / file).exists() for file in ("task-12.CLAIMED-amy.md", "state.md", ".cursors/amy.txt"))
+        (place / "tasks" / "T-2.json").write_text("{}")
+        report = amy("import", str(place), "--channel", "copy", "--json").record
+        assert [one["code"] for one in report["malformed"]] == ["TASK_REQUIRED_FIELD_MISSING"]
+        assert [one["owner"] for one in amy("task", "list", "copy", "--json").records] == ["amy"]
+        assert [one["name"] for one in amy("claims", "copy", "--json").records] == ["task-12.md"]
+
+
+def test_the_commands_for_sharing_work_run_as_they_stand():
+    with town_with() as town:
+        someone = town.person()
+        someone("open", "dock", "--as", "amy", "--members", "bob,cat")
+        for task in ("T-3", "T-4", "T-5"):
+            someone("task", "create", "dock", task, "--as", "amy", "--title", task)
+        for task in ("T-3", "T-4"):
+            someone("task", "claim", "dock", task, "--as", "bob", "--ttl", "0.01")
+        for path in ("src/old.py", "src/old2.py"):
+            someone("lock", "dock", path, "--as", "bob", "--ttl", "0.01")
+        ours = [shlex.split(span)[1:] for _, ours, _ in rows(part("agent-chat")) for span in spans(ours) if span.startswith("redischat ")]
+        told = [words for words in ours if words[0] in SHARING]
+        assert {words[0] for words in told} == SHARING
+        for words in told:
+            someone(*words)
+
+
 def folder(directory: Path) -> dict[str, object]:
     """The keys of an exported channel: those of its _meta.json and of its messages' front matter."""
     found = json.loads((directory / "_meta.json").read_text("utf-8"))
-    for path in directory.glob("*.md"):
+    for path in directory.glob("[0-9]*.md"):
         front = path.read_text("utf-8").split("---\n")[1]
         found |= dict(line.split(": ", 1) for line in front.splitlines())
     return found

@@ -22,7 +22,7 @@ from redischat.__main__ import quick
 from redischat.calls.call import plain
 from redischat.cli import full
 from redischat.cli.verbs import VERBS
-from redischat.errors import ChatError, tree
+from redischat.errors import ChatError, events, leases, paths, tasks, tree
 from redischat.files import folder
 
 ROOT = Path(__file__).parent.parent
@@ -76,21 +76,37 @@ def test_codes_are_unique_and_each_exit_code_has_one_meaning():
     codes = [cls.code for cls in tree()]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch(r"[A-Z][A-Z_]+", code) for code in codes)
-    families = {cls: cls.exit for cls in ChatError.__subclasses__()}
-    assert families == {errors.Usage: 64, errors.Refused: 1, errors.TimedOut: 4, errors.CouldNotLook: 5, errors.Defect: 70, errors.Interrupted: 130}
-    for family in families:
-        assert {cls.exit for cls in tree(family)} <= {family.exit}
+    families = {
+        errors.Usage: 64, errors.Refused: 1, errors.LostRace: 3, errors.TimedOut: 4, errors.CouldNotLook: 5, errors.Defect: 70, errors.Interrupted: 130,
+        tasks.TaskRefused: 2, leases.LeaseRefused: 2, events.EventRefused: 2,
+    }  # fmt: skip
+    assert {cls: cls.exit for cls in ChatError.__subclasses__()}.items() <= families.items()
+    for leaf in LEAVES:
+        family = next(cls for cls in leaf.__mro__ if cls in families)
+        assert leaf.exit == families[family], leaf.code
 
 
 def test_the_page_draws_the_whole_tree():
     drawn = dict(re.findall(r"^ +- (\w+) +([A-Z_]+)(?: |$)", errors.__doc__, re.MULTILINE))
-    assert drawn == {cls.__name__: cls.code for cls in LEAVES}
+    assert drawn == {cls.__name__: cls.code for cls in LEAVES if cls.__module__ == errors.__name__}
+
+
+def test_each_other_page_holds_the_codes_of_its_prefix():
+    prefixes = {tasks: ("TASK_", "NOTHING_READY"), leases: ("LEASE_",), paths: ("PATH_LOCK_",), events: ("EVENT_", "STATE_")}
+    for page, mine in prefixes.items():
+        assert page.KEPT
+        raised = {cls.code for cls in LEAVES if cls.__module__ == page.__name__}
+        assert all(code.startswith(mine) for code in (*raised, *page.KEPT))
+        assert not raised & page.KEPT.keys(), "a kept name is one that nothing raises"
+        assert all(why for why in page.KEPT.values())
 
 
 SAMPLE = {
     "message": "what was asked", "name": "a/b", "kind": "channel", "what": "message", "size": 9, "unit": "bytes", "limit": 5, "remedy": "Send parts.", "names": "heron and lynx", "first": "heron", "agent": "heron",
     "wanted": "lynx", "session": "shell@host:/p", "host": "host", "since": "2026-11-30T22:25:44.123Z", "seen": "2026-11-30T22:25:44.123Z", "project": "/p", "channel": "dock", "nearest": "dock", "reason": "it reached its cap of 5 messages",
     "members": ["heron", "lynx"], "seq": 7, "head": 3, "cap": 5, "used": 9, "found": "2", "ours": "1", "url": "unix:///s", "answer": "ERR no", "seconds": "900", "why": "refused", "pid": 17, "directory": "/d", "version": "version 6.2", "path": "/s", "ts": "x",
+    "task": "T-1", "holder": "lynx", "expires_at": "2026-11-30T22:25:44.123Z", "claimed_at": "2026-11-30T22:25:44.123Z", "status": "open", "to": "done", "by": "heron", "dependency": "T-2", "cycle": "T-1 -> T-2 -> T-1",
+    "waits_for": "T-2 (open)", "token": 7, "current": 8, "most": 50, "where": "tasks/T-1.json", "target": "src/a.py", "asked": "src/a.py", "lock_id": "00000000000000000000000000000001", "repository": "host/repo", "how": "origin URL", "circle": "a waits for b",
 }  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redischat import names
-from redischat.cli.show import block, field, inert
 from redischat.cli.verbs import VERBS
 from redischat.errors import BadName
+from redischat.text import block, field, inert
 
 ACTS = {
     "title": "\x1b]0;owned\x07", "erase": "\x1b[2K\rALL GREEN", "clipboard": "\x1b]52;c;aGk=\x07", "link": "\x1b]8;;http://x\x1b\\here", "c1": "\x9b2J\x9d0;x\x9c",

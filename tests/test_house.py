@@ -16,8 +16,8 @@ from redischat.errors import tree
 ROOT = Path(__file__).parent.parent
 HOUSE = ROOT / "redischat"
 FLOORS = {
-    "errors": 1, "files": 1, "names": 2, "settings": 2, "keys": 3, "lua": 3, "calls": 4, "models": 4, "flows": 5, "folder": 4, "wire": 5, "broker": 5,
-    "aio": 6, "sync": 6, "__init__": 8, "cli": 9, "__main__": 10,
+    "errors": 1, "files": 1, "remote": 1, "names": 2, "settings": 2, "text": 2, "checkout": 2, "keys": 3, "lua": 3, "repository": 3, "binding": 3, "calls": 4, "models": 4,
+    "flows": 5, "folder": 4, "wire": 5, "broker": 5, "aio": 6, "sync": 6, "hook": 6, "harness": 7, "install": 8, "waker": 8, "__init__": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
 HOMES = {"redis": {"aio", "sync"}, "pydantic": {"models"}, "click": {"cli"}, "hiredis": {"wire"}, "orjson": set(FLOORS)}
 LONG_FILES = {
@@ -25,7 +25,7 @@ LONG_FILES = {
 }
 LONG_FUNCTIONS: dict[str, str] = {}
 MOST = {"file": 300, "function": 40, "lua": 80}
-NOUNS = ("agents", "channels", "messages")
+NOUNS = ("agents", "channels", "messages", "tasks", "paths", "events")
 
 
 def sources() -> list[Path]:

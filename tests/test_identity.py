@@ -14,7 +14,7 @@ import pytest
 from waiting import wait_until
 
 from redischat import Client
-from redischat.calls import channels, messages
+from redischat.calls import channels, claims, imports, messages, tasks
 from redischat.calls.call import Caller, Once, fresh
 from redischat.errors import ChatError, NotYou
 from redischat.files import folder
@@ -105,6 +105,9 @@ def test_looking_under_a_held_name_moves_nothing(town):
         assert town.server.everything() == before, words
 
 
+TASK = {"id": "", "owner": "-", "priority": 2, "deps": "-", "title": "x", "branch": "", "files": "[]", "acceptance": "[]"}
+
+
 def raw_calls(who):
     """Every script that acts under a name, as a program would call it past the command."""
     once = Once()
@@ -117,6 +120,11 @@ def raw_calls(who):
         "channel_delete": channels.delete(who, "dock", ["heron"], once=once), "channel_retain": channels.retain(who, "dock", 0, once=once), "channel_repair": channels.repair(who, "dock"),
         "message_post": messages.post(who, "dock", draft, once=once), "message_take": messages.take(who, ["dock"], fresh(6)),
         "message_ack": messages.ack(who, "-", [("dock", "", "both", 1, 0)]), "message_import": messages.import_batch(who, "dock", [row]),
+        "task_create": tasks.create(who, "dock", TASK, once=once), "task_update": tasks.update(who, "dock", "t-1", [("title", "x")], once=once),
+        "task_claim": tasks.claim(who, "dock", "t-1", ttl_ms=1_000), "task_next": tasks.next_(who, "dock", take=True, ttl_ms=1_000, once=once),
+        "task_move": tasks.move(who, "dock", "t-1", "cancel", reason="x", once=once), "task_repair": tasks.repair(who, "dock"),
+        "claim_take": claims.take(who, "dock", "x"), "claim_drop": claims.drop(who, "dock", "x", once=once),
+        "task_import": imports.tasks(who, "dock", [], base="", total=0, once=once), "claim_import": imports.claims(who, "dock", [], once=once),
     }  # fmt: skip
 
 
@@ -125,6 +133,8 @@ NEEDS_NO_TOKEN = {  # script: why
     "message_look": "changes nothing",
     "message_release": "a lease's random id is its proof",
     "message_renew": "a lease's random id is its proof",
+    "task_look": "changes nothing",
+    "task_notice": "says what is so, in nobody's interest",
 }
 
 
@@ -133,7 +143,7 @@ NEEDS_NO_TOKEN = {  # script: why
 def test_a_script_call_past_the_command_is_refused_too(town, token):
     calls = raw_calls(Caller(KEYS, "heron", token))
     scripts = {name[:-4] for name in os.listdir(folder("scripts")) if name.endswith(".lua") and name != "prelude.lua"}
-    later = {name for name in scripts if name.split("_")[0] not in ("agent", "channel", "message")}  # nouns with a test of their own
+    later = {name for name in scripts if name.split("_")[0] not in ("agent", "channel", "claim", "message", "task")}  # nouns with a test of their own
     assert calls.keys() | NEEDS_NO_TOKEN.keys() >= scripts - later, "a script that this test does not know"
     before = town.server.everything()
     wire = Wire(town.server.url)

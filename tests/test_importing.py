@@ -40,13 +40,14 @@ def test_what_was_exported_comes_back_whole(chat, tmp_path):
     report = import_folder(chat, tmp_path / "dock")
     assert report == {
         "channel": "dock", "stored": 6, "skipped": 0, "gaps": [], "doubles": [], "conflicts": [], "renamed": {}, "malformed": [], "present": {},
+        "board": {}, "board_skipped": 0, "board_conflicts": [],
     }  # fmt: skip
     assert [{**one, "for_me": None} for one in chat.all()] == [{**one, "for_me": None} for one in before], "but that it wakes nobody any more"
     record = chat.drive(rooms.roster(AMY, "dock"))
     assert (record["topic"], record["broadcast"], record["messages"], record["max_messages"], record["members"]) == ("the pier", True, 5, 0, ["Amy"])
     export(chat, tmp_path / "again")
-    files = tree(tmp_path / "dock")
-    assert {**tree(tmp_path / "again/dock"), "_meta.json": b""} == {**files, "_meta.json": b""}
+    files, changed = tree(tmp_path / "dock"), {"_meta.json": b"", "state.md": b"", ".cursors/amy.txt": b"6"}
+    assert {**tree(tmp_path / "again/dock"), **changed} == {**files, **changed}
 
 
 def test_imported_history_wakes_nobody_and_is_no_news_to_who_brought_it(chat, tmp_path):
@@ -228,10 +229,9 @@ def test_a_root_with_several_channels_is_imported_one_by_one(chat, tmp_path):
 def test_what_is_not_imported_yet_is_named(chat, tmp_path):
     place = tmp_path / "dock"
     native(place, 1, "one")
-    for name in ("tasks/T-1.json", "tasks/T-2.json", "claims/T-1.amy.json", "locks/1.json", ".cursors/amy.txt", "task-7.md", "notes.md", "state.md"):
-        (place / name).parent.mkdir(exist_ok=True)
+    for name in ("_audit.jsonl", "_events.jsonl", "task-7.md", "task-8.md", "notes.md", "state.md"):
         (place / name).write_text("x")
-    assert import_folder(chat, place)["present"] == {".cursors": 1, "claims": 1, "locks": 1, "markers": 1, "tasks": 2}
+    assert import_folder(chat, place)["present"] == {"_audit.jsonl": 1, "_events.jsonl": 1, "markers": 2}
 
 
 @pytest.mark.parametrize("name", ["nothing", "file"])

@@ -8,14 +8,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from folders import AMY, BOB, NOBODY, Chat, a_record, real_server
+from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, real_server
 
+from redischat.calls import claims, paths
 from redischat.calls.call import Once, plain
+from redischat.calls.paths import Wanted
 from redischat.flows import channels as rooms
-from redischat.flows import transcript
+from redischat.flows import fields, transcript
+from redischat.flows import paths as locking
+from redischat.flows import tasks as board
 from redischat.folder import form
+from redischat.repository import Repository
 
 PEER = "agent-chat-plugin==0.7.5"
 RULE = "=" * 70 + "\n"
@@ -115,7 +122,7 @@ def test_what_agent_chat_wrote_comes_in_whole(chat, peer, tmp_path):
     (report,) = chat.drive(transcript.import_folder(AMY, str(tmp_path / "root")))
     assert report == {
         "channel": "dock", "stored": len(before), "skipped": 0, "gaps": [], "doubles": [], "conflicts": [], "renamed": {"Zoë B": "Zoe-B"}, "malformed": [],
-        "present": {".cursors": 1, "tasks": 1},
+        "present": {}, "board": {"tasks": 1, "cursors": 1}, "board_skipped": 0, "board_conflicts": [],
     }  # fmt: skip
     found = chat.all()
     assert [one["body"] for one in found] == [text for _, text in before]
@@ -202,6 +209,160 @@ def test_its_events_can_still_be_read_after_a_round_trip(chat, peer, tmp_path):
     chat.drive(transcript.import_folder(AMY, str(tmp_path / "root")))
     chat.drive(transcript.export(NOBODY, "dock", str(tmp_path / "back")))
     assert Peer(peer.site, tmp_path / "back")("event", "read", "dock") == before != ""
+
+
+REPO = Repository("github.com/team/dock", "--repo", "")
+TABLE = "answer = {}\nfrom agent_chat import task_store, lease_store, path_locks\nfrom pathlib import Path\nroot = Path(given)\n"
+BOARD = (
+    TABLE + "answer['tasks'] = [one.to_dict() for one in task_store.TaskStore(root / 'dock').list()]\n"
+    "answer['leases'] = [one.to_dict() for one in lease_store.LeaseStore(root / 'dock').list()]\n"
+    "answer['locks'] = [one.to_dict() for one in path_locks.PathLockStore(root / 'dock').list()]\n"
+)  # fmt: skip
+
+
+def moment(text):
+    """A time of either tool, to the millisecond."""
+    return None if text is None else datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def a_board_of_theirs(peer):
+    """Every verb of agent-chat's board, once."""
+    peer("init", "dock", "--members", "amy,bob")
+    peer(
+        "task",
+        "create",
+        "dock",
+        "T-1",
+        "--from",
+        "amy",
+        "--title",
+        "Größe: 日本",
+        "--acceptance",
+        "it is dry",
+        "--files-hint",
+        "src/a.py,src/b.py",
+        "--branch",
+        "paint",
+    )
+    peer("task", "create", "dock", "T-2", "--from", "bob", "--title", "", "--depends-on", "T-1", "--owner", "amy")
+    for id_ in ("T-3", "T-4", "T-5", "Fix.it"):
+        peer("task", "create", "dock", id_, "--from", "amy", "--title", f"do {id_}")
+    peer("task", "claim", "dock", "T-1", "--as", "bob", "--lease-seconds", "600")
+    peer("task", "claim", "dock", "T-3", "--as", "amy")
+    peer("task", "done", "dock", "T-3", "--as", "amy")
+    peer("task", "block", "dock", "T-4", "--as", "bob")
+    peer("task", "claim", "dock", "T-5", "--as", "bob", "--lease-seconds", "600")
+    peer("task", "update", "dock", "Fix.it", "--as", "amy", "--status", "cancelled")
+    peer("lock", "dock", "src/a.py", "docs", "--as", "amy", "--lease-seconds", "600")
+    for name in ("task-7.md", "task-8.md"):
+        with open(os.path.join(peer.root, "dock", name), "w", encoding="utf-8") as file:
+            file.write("the pier")
+    peer("claim", "dock", "task-7.md", "--as", "bob")
+    peer("read", "dock", "--as", "bob")
+
+
+def test_a_board_that_agent_chat_wrote_comes_in_equal(chat, peer, tmp_path):
+    a_board_of_theirs(peer)
+    theirs = peer.python(BOARD, peer.root)
+    (report,) = chat.drive(transcript.import_folder(AMY, peer.root, repository=lambda: REPO))
+    assert (report["malformed"], report["board_conflicts"], report["present"]) == ([], [], {"markers": 1})
+    assert report["board"] == {"tasks": 6, "claims": 1, "locks": 1, "cursors": 1}
+    ours = {one["id"]: one for one in chat.drive(board.board(NOBODY, "dock"))}
+    assert len(theirs["tasks"]) == 6
+    for task in theirs["tasks"]:
+        mine = {key: ours[task["id"]][key] for key in task}
+        assert mine == {**task, "lease_expires_at": moment(task["lease_expires_at"]), "updated_at": moment(task["updated_at"])}
+    for lease in theirs["leases"]:
+        mine = ours[lease["task_id"]]
+        assert (mine["owner"], mine["claimed_at"], mine["lease_expires_at"]) == (lease["owner"], moment(lease["claimed_at"]), moment(lease["lease_expires_at"]))
+    (lock,), (mine,) = theirs["locks"], chat.drive(locking.locks(AMY, "dock"))
+    assert (mine["lock_id"], mine["owner"], mine["paths"]) == (lock["lock_id"], lock["owner"], sorted(one["normalized_path"] for one in lock["paths"]))
+    assert (mine["expires_at"], mine["locked_at"]) == (moment(lock["expires_at"]), moment(lock["locked_at"]))
+    assert [(one["name"], one["owner"], one["note"]) for one in chat.run(claims.every(KEYS, "dock"))] == [("task-7.md", "bob", "the pier")]
+
+    chat.drive(transcript.export(NOBODY, "dock", str(tmp_path / "back")))
+    again = Peer(peer.site, tmp_path / "back")
+    assert again("task", "list", "dock") == peer("task", "list", "dock")
+    back = again.python(BOARD, again.root)
+    assert [one["id"] for one in back["tasks"]] == [one["id"] for one in theirs["tasks"]]
+    assert again("read", "dock", "--as", "bob") == peer("read", "dock", "--as", "bob"), "bob's cursor stands where it stood"
+
+
+def test_agent_chat_works_on_with_a_board_that_we_exported(chat, peer):
+    chat.open()
+    chat.say("hello")
+    more: dict[str, Any] = {"owner": None, "files_hint": ["src/a.py"], "acceptance": ["dry, and blue"], "branch": "paint", "priority": 0}
+    for id_, title, deps in (("T-1", "Größe: 日本", []), ("T-2", "second", ["t-1"]), ("T-3", "third", []), ("Fix.it", "fix", [])):
+        chat.drive(board.create(AMY, "dock", fields.wanted(id_, title=title, depends_on=deps, **more), Once()))
+    chat.drive(board.claim(BOB, "dock", "T-1", 600_000))
+    chat.drive(board.claim(BOB, "dock", "T-3", 600_000))
+    chat.drive(board.move(BOB, "dock", "T-3", "done", Once()))
+    chat.drive(board.move(AMY, "dock", "Fix.it", "cancel", Once(), reason="no"))
+    chat.run(claims.take(BOB, "dock", "task-7.md", note="the pier"))
+    chat.run(paths.lock(AMY, "dock", REPO, Wanted(["src/main.py", "docs"], "0" * 32, lease_ms=600_000)))
+    chat.drive(transcript.export(NOBODY, "dock", peer.root))
+
+    assert peer("check", "dock", "docs/index.md").startswith("locked " + "0" * 32 + " owner=Amy")
+    assert peer("check", "dock", "lib").strip().endswith("available")
+    shown = peer("task", "show", "dock", "T-1")
+    assert "title: Größe: 日本" in shown
+    assert "owner: bob" in shown
+    assert [line.split()[0] for line in peer("task", "list", "dock").splitlines() if "paint" in line or line.startswith(("T-", "Fix"))] == [
+        "Fix.it",
+        "T-1",
+        "T-2",
+        "T-3",
+    ]
+    assert [one["owner"] for one in peer.python(BOARD, peer.root)["leases"]] == ["bob"]
+    peer("state", "dock", "--strict")
+    peer("task", "renew", "dock", "T-1", "--as", "bob")
+    peer("task", "done", "dock", "T-1", "--as", "bob")
+    peer("task", "claim", "dock", "T-2", "--as", "carl")
+    peer("unlock", "dock", "0" * 32, "--as", "Amy")
+    (report,) = chat.drive(transcript.import_folder(AMY, os.path.join(peer.root, "dock")))
+    assert report["malformed"] == []
+    assert report["board_conflicts"] == ["task T-1", "task T-2"], "what the channel has stays, and is named"
+    after = chat.drive(transcript.export(NOBODY, "dock", peer.root))
+    assert after["board_conflicts"] == ["tasks/T-1.json", "tasks/T-2.json"], "and so is what agent-chat has"
+    assert "owner: carl" in peer("task", "show", "dock", "T-2")
+
+
+STOPS = {  # where it was stopped: what is replaced, its phase then, what becomes of the lease
+    "before its files were whole": ("store, '_set_transaction_phase'", "prepared", "open"),
+    "before its audit": ("store.tasks, '_post_event'", "applied", "open"),
+    "after its audit": ("store, '_set_transaction_phase', 1", "applied", "in_progress"),
+    "at the very end": ("store, '_remove_transaction'", "published", "in_progress"),
+}
+STOP = """
+def stopping(where, name, times=0):
+    whole, count = getattr(where, name), [times]
+    def stop(*a, **k):
+        if count[0] == 0: raise KeyboardInterrupt
+        count[0] -= 1
+        return whole(*a, **k)
+    setattr(where, name, stop)
+store = lease_store.LeaseStore(root / 'dock')
+stopping(WHERE)
+from contextlib import redirect_stdout, suppress
+with suppress(KeyboardInterrupt), redirect_stdout(sys.stderr): store.claim('T-1', owner='bob', lease_seconds=600)
+"""
+
+
+@pytest.mark.parametrize("where", STOPS)
+def test_what_agent_chat_was_stopped_in_is_settled_as_its_own_recovery_does(chat, peer, where):
+    replaced, phase, status = STOPS[where]
+    peer("init", "dock")
+    peer("task", "create", "dock", "T-1", "--from", "amy", "--title", "x")
+    peer.python(TABLE + STOP.replace("WHERE", replaced), peer.root)
+    with open(os.path.join(peer.root, "dock", "claims", ".lease-transaction.json"), encoding="utf-8") as file:
+        assert json.load(file)["phase"] == phase
+    (report,) = chat.drive(transcript.import_folder(AMY, peer.root))
+    assert report["malformed"] == []
+    (mine,) = chat.drive(board.board(NOBODY, "dock"))
+    peer("task", "recover-pending", "dock", "--as", "amy")
+    (theirs,) = peer.python(BOARD, peer.root)["tasks"]
+    assert {key: mine[key] for key in theirs} == {**theirs, "lease_expires_at": moment(theirs["lease_expires_at"]), "updated_at": moment(theirs["updated_at"])}
+    assert mine["status"] == status
 
 
 def test_slugs_and_front_matter_are_its_own(peer, tmp_path):

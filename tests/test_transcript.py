@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, by_hand, export, fake_server, import_folder, native, real_server, stored, talked, tree, unread
+from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, by_hand, export, fake_server, import_folder, native, real_server, stored, talk, talked, tree, unread
 from waiting import wait_until
 
 from redischat.calls import agents, messages
@@ -41,25 +41,27 @@ def test_a_channel_is_exported_as_files_that_say_what_it_says(chat, tmp_path):
     report = export(chat, tmp_path)
     place = tmp_path / "dock"
     assert report == {
-        "channel": "dock", "directory": str(place), "written": 6, "kept": 0, "last_seq": 6, "conflicts": [], "audits": 0, "events": 0, "ended": None,
+        "channel": "dock", "directory": str(place), "written": 6, "kept": 0, "last_seq": 6, "conflicts": [], "audits": 0, "events": 0, "board": 0,
+        "board_conflicts": [], "ended": None,
     }  # fmt: skip
-    assert sorted(os.listdir(place)) == [
+    assert talk(place) == [
         "0001-amy-greeting.md", "0002-amy-seq-9.md", "0003-bob-for-all.md", "0004-amy-amy-made-this-channel-broadcast-an-unadd.md", "0005-amy-passive.md",
         "0006-amy-" + "x" * 40 + ".md", "_meta.json",
     ]  # fmt: skip
     assert json.loads((place / "_meta.json").read_text())["members"] == ["Amy", "bob"]
-    assert [disk.load(place, name) for name in sorted(os.listdir(place))[:-1]] == [{**one, "mine": False, "for_me": False} for one in chat.all()]
+    assert [disk.load(place, name) for name in talk(place)[:-1]] == [{**one, "mine": False, "for_me": False} for one in chat.all()]
 
 
 def test_exporting_again_adds_what_is_new_and_changes_no_file(chat, tmp_path):
     talked(chat)
     export(chat, tmp_path)
     before = tree(tmp_path)
+    del before["dock/state.md"]
     chat.say("more")
     report = export(chat, tmp_path, "DOCK")
     assert (report["written"], report["kept"], report["last_seq"], report["conflicts"]) == (1, 6, 7, [])
     after = tree(tmp_path)
-    assert set(after) - set(before) == {"dock/0007-amy-more.md"}
+    assert set(after) - set(before) == {"dock/0007-amy-more.md", "dock/state.md"}
     assert before.items() <= after.items()
 
 
@@ -117,7 +119,7 @@ def test_trimmed_history_stays_in_the_folder(chat, tmp_path):
     report = export(chat, tmp_path)
     assert (report["written"], report["kept"], report["last_seq"]) == (1, 0, 7)
     export(chat, tmp_path / "new")
-    assert sorted(os.listdir(tmp_path / "new/dock")) == ["0007-amy-more.md", "_meta.json"]
+    assert talk(tmp_path / "new/dock") == ["0007-amy-more.md", "_meta.json"]
 
 
 def test_many_messages_are_read_in_pages(chat, tmp_path):
@@ -131,7 +133,7 @@ def test_many_messages_are_read_in_pages(chat, tmp_path):
     assert 1 < max(sizes) <= 1_000
     again = export(chat, tmp_path)
     assert (again["written"], again["kept"], again["conflicts"]) == (0, 1_499, [])
-    assert len(os.listdir(tmp_path / "dock")) == 1_500
+    assert len(talk(tmp_path / "dock")) == 1_500
     shutil.rmtree(tmp_path / "dock" / "0002-amy-message-2.md", ignore_errors=True)
     report = import_folder(chat, tmp_path / "dock", channel="copy")
     assert report["stored"] == 1_499
@@ -250,7 +252,7 @@ def test_following_notices_that_the_broker_went_back(chat, folder_server, tmp_pa
     chat.say("another one")
     follower.end()
     assert isinstance(follower.error, Rewound)
-    assert [name[9:] for name in sorted(os.listdir(tmp_path / "dock"))] == [*(f"{body}.md" for body in before), "n"]
+    assert [name[9:] for name in talk(tmp_path / "dock")] == [*(f"{body}.md" for body in before), "n"]
 
 
 def test_a_strangers_entries_do_not_end_an_export(chat, tmp_path):

@@ -9,7 +9,7 @@ from ..calls.call import Once
 from ..calls.messages import Draft
 from ..errors import BadText
 from ..flows import channels as flows
-from ..flows import messages
+from ..flows import messages, pending
 from ..models import Briefing, Channel, Closed, Deleted, FullReceipt, Invitation, Left, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .seat import AsyncSeat, room
 
@@ -170,12 +170,14 @@ class AsyncChannels(AsyncSeat):
         return Retained.model_validate(await self._drive(flows.retain(self._me(), room(channel), messages, yes=yes)))
 
     async def recover_pending(self, channel: str) -> Repaired:
-        """Make a channel whole that something wrote to past the clients (``ChannelDamaged``): numbers stay and go on. Changes nothing in a whole one.
+        """Hold a channel's streams, marks and board, and the workspace's locks and line, against their records; mend what can be derived.
+
+        Also cures ``ChannelDamaged``: numbers stay and go on. Changes nothing where all agree.
 
         Raises:
-            NoChannel, NotMember: nothing was changed.
+            NoChannel: there is none of that name.
         """
-        return Repaired.model_validate(await self._drive(flows.repair(self._me(), room(channel))))
+        return Repaired.model_validate(await self._drive(pending.recover(self._me(), room(channel))))
 
 
 def listed(given: str | Sequence[str]) -> tuple[str, ...]:

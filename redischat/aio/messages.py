@@ -11,7 +11,7 @@ from ..calls import messages as calls
 from ..calls.call import Once, fresh
 from ..errors import NoChannel, NotMember, RecipientLeft, TooLarge, UnknownRecipient, Usage
 from ..flows import messages as flows
-from ..flows import reading
+from ..flows import reading, standing
 from ..models import Ack, FullReceipt, History, Owed, Pending, Reading, Receipt
 from .channels import listed
 from .delivery import AsyncTake, Lease, listening
@@ -92,7 +92,8 @@ class AsyncMessages(AsyncSeat):
         shown: list[Show] = []
 
         async def show(asked: Show) -> int:
-            shown.append(asked)
+            if not any(note.get("circle") for note in asked.notes):
+                shown.append(asked)
             return len(asked.messages)
 
         try:
@@ -167,7 +168,7 @@ class AsyncMessages(AsyncSeat):
         asked = reading.Waiting(
             rooms, seconds=max(0.0, timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
         )
-        return await self._handed(rooms, reading.wait(self._me(), asked, fresh(6), time.monotonic))
+        return await self._handed(rooms, standing.wait(self._me(), asked, fresh(6), time.monotonic, fresh(16)))
 
     def listen(self, *channels: str, lease: float = LEASE_S) -> AsyncGenerator[AsyncHeld]:
         """Messages of these channels (none named: all of the agent's), one by one as they come, for ever, or until all of them are closed.

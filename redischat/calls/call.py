@@ -150,6 +150,8 @@ def unpacked(word: str) -> str:
 _PACKED = {"%": "%25", " ": "%20", "\n": "%0A", "\r": "%0D", "\t": "%09"}
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "since": iso, "seen": iso, "session": unpacked, "host": unpacked, "project": unpacked, "seq": int, "head": int, "cap": int, "used": int,
+    "expires_at": iso, "claimed_at": iso, "current": int, "token": int, "lapsed": lambda word: str(word) == "1", "assigned": lambda word: str(word) == "1",
+    "in_line": lambda word: str(word) == "1", "most": int,
 }  # fmt: skip
 
 

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+_BOARD = ("tasks", "texts", "links", "ready", "leases", "claims", "event_marks")
 SCAN_MEMBERS = 25  # of a large channel only so many are looked at for a receipt; a small one is answered whole
 
 
 def _keys(keys: Keys, channel: str, *parts: str) -> dict[str, str]:
     """The keys that a script asks for by these names, for one channel."""
-    of_channel = ("meta", "members", "audits", "events")
+    of_channel = ("meta", "members", "audits", "events", *_BOARD)
     doors = {"room": keys.room, "live": keys.live}
     found = {}
     for part in parts:
@@ -139,7 +140,7 @@ def delete(who: Caller, channel: str, members: Sequence[str], *, once: Once) -> 
     return run(
         "channel_delete",
         {
-            **_keys(keys, channel, "stream", "audits", "events", "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted"),
+            **_keys(keys, channel, "stream", "audits", "events", *_BOARD, "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted", "leased"),
             "scratch": keys.scratch(who.me), "idem": keys.idem("delete", who.me, once.key, channel), **_keys(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
@@ -163,13 +164,29 @@ def retain(who: Caller, channel: str, most: int, *, once: Once) -> Call:
     )
 
 
-def repair(who: Caller, channel: str) -> Call:
-    """Make a damaged channel whole (channel_repair.lua). Gives ``channel kept dropped``; nothing is dropped from one that is whole."""
+def repair(who: Caller, channel: str, members: Sequence[str] = ()) -> Call:
+    """Make a damaged channel whole (channel_repair.lua); ``members`` as read just before. Gives ``channel kept dropped mended{}``; a whole one stays as it is."""
     keys = who.keys
+
+    def repaired(words: list[Any]) -> dict[str, Any]:
+        name, kept, dropped, marks, count = words
+        mended = {what: int(number) for what, number in (("marks", marks), ("member count", count)) if int(number)}
+        return {"channel": name, "kept": int(kept), "dropped": int(dropped), "mended": mended}
+
     return run(
         "channel_repair",
         {"stream": keys.channel(channel, "messages"), "draft": keys.channel(channel, "draft"), **_keys(keys, channel, "meta", "members", "heads", "agents")},
-        {"channel": channel, "me": who.me, "token": who.token},
+        {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent}, repaired, [keys.marks(one) for one in members],
+    )  # fmt: skip
+
+
+def repair_audits(who: Caller, channel: str) -> Call:
+    """Make a channel's audits whole (audit_repair.lua). Gives ``channel kept dropped``."""
+    keys = who.keys
+    return run(
+        "audit_repair",
+        {"stream": keys.channel(channel, "audits"), "draft": keys.channel(channel, "draft"), "heads": keys.heads, "agents": keys.agents},
+        {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
         lambda words: {"channel": words[0], "kept": int(words[1]), "dropped": int(words[2])},
     )
 
@@ -209,6 +226,11 @@ def heads(keys: Keys) -> Call:
 def length(keys: Keys, channel: str) -> Call:
     """How many messages are kept."""
     return plain("XLEN", keys.channel(channel, "messages"), read=int)
+
+
+def board_size(keys: Keys, channel: str) -> Call:
+    """How many tasks there are."""
+    return plain("HLEN", keys.channel(channel, "tasks"), read=int)
 
 
 def record(found: dict[str, Any], here: list[str], done: list[str], last_seq: int) -> dict[str, Any]:

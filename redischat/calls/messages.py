@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, ms_of, pairs, plain, run
+from .call import STORED, Call, Caller, Once, iso, ms_of, pairs, plain, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,7 +207,18 @@ def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
 def _beside(found: Any, part: str, name: str, me: str) -> list[dict[str, Any]]:
     """Audits are numbered behind a message (``after``, ``n``); events are numbered on their own (``n``)."""
     rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
-    return [{**message(name, 0, fields, me), "seq": None, "after": int(after) if part == "audits" else None, "n": int(n)} for (after, _, n), fields in rows]
+    audits = part == "audits"
+    return [
+        {**message(name, 0, fields, me), "seq": None, "after": int(after) if audits else None, "n": int(n), **({"facts": _facts(fields)} if audits else {})}
+        for (after, _, n), fields in rows
+    ]
+
+
+def _facts(fields: Any) -> dict[str, Any]:
+    """What an audit says for programs (scripts/parts/audit.lua): words and values in turn; times become ISO 8601, "-" is None."""
+    words = pairs(fields).get("d", "").split(STORED)
+    found = zip(words[::2], words[1::2], strict=False)
+    return {key: iso(value) if key.endswith("_at") and value.isdecimal() else None if value == "-" else value for key, value in found}
 
 
 def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False, cut: int = 0) -> dict[str, Any]:

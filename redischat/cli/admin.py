@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..errors import Usage
-from .show import inert, put, record, records
+from ..text import inert
+from .show import put, record, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from .. import names
+from ..binding import alone, write
 from ..calls import agents as calls
 from ..errors import CannotKeep, CouldNotLook, NoIdentity, TwoIdentities, Usage
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
+from ..text import inert, when
 from .seat import once
-from .show import inert, put, record, records, say, when
+from .show import put, record, records, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from .seat import Seat
@@ -35,7 +35,7 @@ def identify(
     _can_keep(settings.bindings_dir(), "Set REDISCHAT_STATE to a directory that you may write")
     if project:
         _can_keep(os.path.join(settings.project, os.path.dirname(CONFIG)), "Leave out --project")
-    with _alone(settings.bindings_dir()):
+    with alone(settings.bindings_dir()):
         got = seat.drive(flows.identify(seat.keys, name, claim, once(idem)))
         others = _remember(seat, got)
     if project:
@@ -49,22 +49,6 @@ def identify(
             f"  {' and '.join(others)} {'is' if len(others) == 1 else 'are'} bound to this project too: say --as {got['agent']}, or export REDISCHAT_AGENT={got['agent']}\n"
         )
     return 0
-
-
-@contextmanager
-def _alone(directory: str) -> Iterator[None]:
-    """One at a time: of two that identify at once, the token kept last must be the one drawn last, or the session is refused as somebody else."""
-    try:
-        from fcntl import LOCK_EX, flock
-    except ImportError:  # native Windows
-        yield
-        return
-    door = os.open(os.path.join(directory, "lock.tmp"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        flock(door, LOCK_EX)
-        yield
-    finally:
-        os.close(door)
 
 
 def _can_keep(directory: str, remedy: str) -> None:
@@ -88,8 +72,7 @@ def _remember(seat: Seat, got: dict[str, Any]) -> list[str]:
     for path in {one.path for one in (*lost, *over, *mine)}:
         with suppress(FileNotFoundError):
             os.unlink(path)
-    facts = {"agent": got["agent"], "token": got["token"], "session": settings.session, "project": settings.home, "host": host()}
-    write_pairs(settings.binding(me), {**facts, "drawn": str(time.time_ns())})
+    write(settings, got["agent"], got["token"])
     return [] if settings.session_id else sorted({one.agent for one in beside if one not in lost})
 
 

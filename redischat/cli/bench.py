@@ -8,6 +8,7 @@ import time
 
 from ..broker import start
 from ..errors import Usage
+from .bench_board import board
 from .bench_commands import commands
 from .bench_posts import posts
 from .bench_rows import HEAD, Row
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from .seat import Seat
 
-PARTS = ("posts", "wakes", "commands")
+PARTS = ("posts", "wakes", "commands", "board")
 
 
 def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
@@ -46,7 +47,7 @@ def _measured(world: World, part: str, *, quick: bool, seat: Seat) -> Iterator[R
         return posts(world, quick=quick)
     if part == "wakes":
         return _wakes(world, seat, quick=quick)
-    return commands(world, seat.settings.env, quick=quick)
+    return (board if part == "board" else commands)(world, seat.settings.env, quick=quick)
 
 
 def _wakes(world: World, seat: Seat, *, quick: bool) -> Iterator[Row]:

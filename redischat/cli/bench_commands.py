@@ -41,7 +41,8 @@ def commands(world: World, env: Mapping[str, str], *, quick: bool) -> Iterator[R
     for history in HISTORIES:
         world.channel(f"h{history}", [AUTHOR, READER], history)
         world.wire.drive(flows.ack(world.caller(READER), f"h{history}", history))
-    peer = Peer.find(world, env)
+    theirs = peer_of(env)
+    peer = Peer(world, theirs) if theirs else None
     times: Times = {(verb, history): [] for verb in VERBS for history in HISTORIES}
     others: dict[str, list[float]] = {name: [] for name in ("bare", "post", "read")}
     for turn in range(WARM + (QUICK_ROUNDS if quick else ROUNDS)):
@@ -56,7 +57,7 @@ def commands(world: World, env: Mapping[str, str], *, quick: bool) -> Iterator[R
 
 def _round(world: World, history: int, times: Times) -> None:
     """One new message for the reader: announced, read; and one more that it need not wait for."""
-    channel, program = f"h{history}", _program()
+    channel, ours = f"h{history}", program()
     steps = {
         "say": ["say", channel, BODY, "--as", AUTHOR],
         "pending": ["pending", channel, "--as", READER],
@@ -66,10 +67,10 @@ def _round(world: World, history: int, times: Times) -> None:
     for verb, words in steps.items():
         if verb == "wait":
             world.wire.run(messages.post(world.caller(AUTHOR), channel, messages.Draft(BODY), once=Once()))
-        times[verb, history].append(timed(world, [*program, *words]))
+        times[verb, history].append(timed(world, [*ours, *words]))
 
 
-def _program() -> list[str]:
+def program() -> list[str]:
     """The command as it is installed beside this Python, else the module."""
     script = shutil.which("redischat", path=os.path.dirname(sys.executable))
     return [script] if script else [sys.executable, "-m", "redischat"]
@@ -92,6 +93,11 @@ def timed(world: World, words: list[str]) -> float:
     return took
 
 
+def peer_of(env: Mapping[str, str]) -> str | None:
+    """The agent-chat that is named, or on PATH."""
+    return env.get(PEER_BY) or shutil.which("agent-chat", path=env.get("PATH"))
+
+
 class Peer:
     """agent-chat, in a chat of its own with the shortest history: the case that favours it."""
 
@@ -101,12 +107,6 @@ class Peer:
         for _ in range(LEAST):
             self.post()
         self.read()
-
-    @classmethod
-    def find(cls, world: World, env: Mapping[str, str]) -> Peer | None:
-        """The one that is named, or on PATH."""
-        program = env.get(PEER_BY) or shutil.which("agent-chat", path=env.get("PATH"))
-        return cls(world, program) if program else None
 
     def post(self) -> float:
         """One message for the reader."""

@@ -1,4 +1,4 @@
-"""A worker process of bench: posts as fast as it can, through Client or by redis-py's bare EVALSHA, or waits to be woken. Orders come as JSON lines."""
+"""A worker process of bench: posts as fast as it can, through Client or by redis-py's bare EVALSHA, waits to be woken, or stands in line. Orders come as JSON lines."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ def main() -> None:
     """Take orders until they end. ^C is the business of whoever gives them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     url = sys.argv[1]
+    orders: dict[str, Callable[..., None]] = {"post": post, "wait": wait, "queue": queue}
     for line in sys.stdin:
         order = json.loads(line)
-        if order.pop("do") == "post":
-            post(url, **order)
-        else:
-            wait(url, **order)
+        orders[order.pop("do")](url, **order)
 
 
 def answer(**record: Any) -> None:
@@ -67,6 +65,15 @@ def _bare(redis: Redis, agent: str, channel: str, count: int) -> list[Callable[[
     who = Caller(Keys(WORKSPACE), agent)
     made = [messages.post(who, channel, messages.Draft(BODY), once=Once()).words()[1:] for _ in range(count)]
     return [partial(redis.evalsha, *words) for words in made]
+
+
+def queue(url: str, *, agent: str, channel: str, path: str) -> None:
+    """Stand in line for a path that another has; answers with the time when it has come, and lets go."""
+    with Client(url, agent=agent, workspace=WORKSPACE) as chat:
+        lock = chat.lock(channel, path, wait=FOREVER_S)
+        at = time.perf_counter()
+        chat.unlock(channel, lock.lock_id)
+    answer(at=at)
 
 
 def wait(url: str, *, how: str, agents: list[str], channel: str) -> None:

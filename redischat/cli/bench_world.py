@@ -49,6 +49,7 @@ class World:
     def open(self) -> None:
         """Start the broker: the binary, the options and the code of the embedded one."""
         self.url = start.ensure(self.state, fsync=self.fsync)
+        self.fsync = str(admin.status(self.state)["fsync"])  # REDISCHAT_FSYNC wins
         self._wire = Wire(self.url)
 
     @property

@@ -1,4 +1,4 @@
-"""open, join, leave, close, reopen, delete, mode, briefing, invite, channels, roster, retain."""
+"""open, join, leave, close, reopen, delete, mode, briefing, invite, channels, roster, retain, recover-pending."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from .. import names
 from ..calls.messages import Draft
 from ..errors import Usage
 from ..flows import channels as flows
-from ..flows import messages
+from ..flows import fields, messages, pending
+from ..text import block, field, inert, rules, when
 from .seat import once, text_of
-from .show import block, field, inert, put, record, records, rules, when
+from .show import put, record, records, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def delete(seat: Seat, *, channel: str, yes: bool = False, idem: str | None = No
         put(f"deleted #{got['channel']} with {got['messages']} messages\n")
     else:
         wide = " It is a broadcast channel: everyone loses it." if got["broadcast"] else ""
-        put(f"would delete #{got['channel']}: {got['messages']} messages, for good; still in it: {', '.join(got['members'])}.{wide}\n")
+        put(f"would delete #{got['channel']}: {got['messages']} messages and {got['tasks']} tasks, for good; still in it: {', '.join(got['members'])}.{wide}\n")
         put(f"  keep a copy: redischat export {got['channel']} DIR. Do it: redischat delete {got['channel']} --yes\n")
     return 0
 
@@ -245,8 +246,20 @@ def retain(seat: Seat, *, channel: str, messages: int, yes: bool = False) -> int
     return 0
 
 
-def recover_pending(seat: Seat, *, channel: str) -> int:
-    """Make a damaged channel whole."""
-    got = seat.drive(flows.repair(seat.caller(), names.same(names.channel(channel))))
-    put(record(got) if seat.json else f"#{got['channel']} is whole: {got['kept']} messages kept, {got['dropped']} entries of a stranger dropped\n")
-    return 0
+def recover_pending(seat: Seat, *, channel: str, resolve_publication: str | None = None) -> int:
+    """Check a channel's streams, board and locks, and mend them; exit 1 when something is left that cannot be derived."""
+    fields.resolution(resolve_publication)
+    got = seat.drive(pending.recover(seat.caller(), names.same(names.channel(channel))))
+    if seat.json:
+        put(record(got))
+        return int(bool(got["damaged"]))
+    if resolve_publication:
+        say("--resolve-publication changes nothing: a change and its audit are one step here, so no publication is ever unknown")
+    put(f"#{got['channel']}: {got['kept']} messages, {got['tasks']} tasks; {got['locks']} locks in the workspace, {got['waiting']} in line\n")
+    strangers = {"messages": got["dropped"], "audits": got["audits_dropped"], "events": got["events_dropped"]}
+    put("".join(f"  {count} entries of a stranger were dropped from its {what}\n" for what, count in strangers.items() if count))
+    put("".join(f"  mended: {count} in {index}\n" for index, count in got["mended"].items()))
+    put("".join(f"  not written by redischat, left as it is: {inert(one)}\n" for one in got["damaged"]))
+    if not any((*strangers.values(), got["mended"], got["damaged"])):
+        put("  nothing to mend: records and indexes agree\n")
+    return int(bool(got["damaged"]))

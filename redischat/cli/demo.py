@@ -19,9 +19,10 @@ from ..calls.messages import Draft
 from ..errors import Refused
 from ..flows import channels, messages, reading
 from ..keys import Keys
+from ..text import block
 from ..wire import Wire
 from .ending import tidied
-from .show import block, put, record
+from .show import put, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

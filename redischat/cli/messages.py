@@ -8,10 +8,11 @@ from .. import names
 from ..calls import messages as calls
 from ..calls.call import fresh
 from ..errors import Usage
-from ..flows import channels, reading
+from ..flows import channels, reading, standing
 from ..flows import messages as flows
+from ..text import INDENT, block, inert, listed, message, when
 from .seat import once, text_of
-from .show import INDENT, Shower, block, inert, listed, message, put, record, records, when
+from .show import Shower, put, record, records
 from .show import say as remark
 
 TYPE_CHECKING = False
@@ -272,7 +273,7 @@ def wait(
     asked = reading.Waiting(
         rooms, seconds=max(0.0, timeout), which="any" if any_ else "wakes", sender=names.agent(from_) if from_ is not None else "", reply_to=reply_to
     )
-    seat.drive(reading.wait(who, asked, fresh(6), time.monotonic), Shower(who.me, as_json=seat.json, rooms=len(rooms) != 1))
+    seat.drive(standing.wait(who, asked, fresh(6), time.monotonic, fresh(16)), Shower(who.me, as_json=seat.json, rooms=len(rooms) != 1))
     return 0
 
 
@@ -283,8 +284,8 @@ def export(seat: Seat, *, channel: str, directory: str, follow: bool = False) ->
     return run(seat, names.same(names.channel(channel)), directory, follow=follow)
 
 
-def import_folder(seat: Seat, *, directory: str, channel: str | None = None) -> int:
+def import_folder(seat: Seat, *, directory: str, channel: str | None = None, repo: str | None = None) -> int:
     """A folder of markdown files as a channel."""
     from .transcript import import_folder as run
 
-    return run(seat, directory, channel)
+    return run(seat, directory, channel, repo)

@@ -6,8 +6,9 @@ import os
 
 from ..errors import CannotWrite, ChatError, Defect, Interrupted, Usage
 from ..settings import here
+from ..text import inert
 from .seat import Seat
-from .show import aside, inert, say
+from .show import aside, say
 from .verbs import COMMON, VERBS
 
 TYPE_CHECKING = False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..calls.call import Call, Show
+    from ..repository import Repository
     from ..settings import Settings
     from ..wire import Wire
 
@@ -60,6 +61,12 @@ class Seat:
         from ..broker.start import ensure
 
         ensure(self.settings.state_dir, notice=say)
+
+    def repository(self, given: str | None = None) -> Repository:
+        """The repository that is meant, by its key; else the one that this command runs in."""
+        from ..repository import find
+
+        return find(self.settings, given)
 
     def run(self, call: Call) -> Any:
         """One Call."""

@@ -6,7 +6,8 @@ import time
 
 from .. import names
 from ..flows import transcript as flows
-from .show import inert, put, record, records, say
+from ..text import inert
+from .show import put, record, records, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +30,19 @@ def export(seat: Seat, channel: str, directory: str, *, follow: bool) -> int:
     put(f"exported #{got['channel']} up to #{got['last_seq']} to {inert(got['directory'])}: {got['written']} new, {got['kept']} were there\n")
     if got["conflicts"]:
         put(f"  not touched, though the broker says something else: {_few(got['conflicts'])}\n")
+    if got["board"]:
+        put(f"  the board: {got['board']} files brought up to date\n")
+    if got["board_conflicts"]:
+        put(f"  not written by an export, so not touched: {_few([inert(one) for one in got['board_conflicts']])}\n")
     if got.get("ended") == "deleted":
         put("  the channel was deleted meanwhile; the folder stays\n")
     return 0
 
 
-def import_folder(seat: Seat, directory: str, channel: str | None) -> int:
+def import_folder(seat: Seat, directory: str, channel: str | None, repo: str | None) -> int:
     """Read one folder, or each one in a folder."""
-    reports = seat.drive(flows.import_folder(seat.caller(), directory, channel=names.channel(channel) if channel else ""))
+    room = names.channel(channel) if channel else ""
+    reports = seat.drive(flows.import_folder(seat.caller(), directory, channel=room, repository=lambda: seat.repository(repo)))
     if seat.json:
         records(reports)
     else:
@@ -48,6 +54,11 @@ def _imported(got: dict[str, Any]) -> str:
     if "error" in got:
         return f"#{inert(got['channel'])}: {got['error']}: {inert(got['message'])}\n"
     lines = [f"imported #{got['channel']}: {got['stored']} stored, {got['skipped']} were there. Read it: redischat read {got['channel']} --all"]
+    board = ", ".join(f"{count} {part if count > 1 else part[:-1]}" for part, count in got["board"].items() if count)
+    if board or got["board_skipped"]:
+        lines.append(f"  of the board: {board or 'nothing'} stored, {got['board_skipped']} were there. See it: redischat task list {got['channel']}")
+    if got["board_conflicts"]:
+        lines.append("  the channel has otherwise, not stored: " + _few([inert(one) for one in got["board_conflicts"]]))
     if got["gaps"]:
         lines.append("  holes kept, nothing was renumbered: " + _few([f"{first}-{last}" if first != last else str(first) for first, last in got["gaps"]]))
     if got["doubles"]:
@@ -55,7 +66,7 @@ def _imported(got: dict[str, Any]) -> str:
     if got["conflicts"]:
         lines.append("  other text than the broker's, not stored: " + _few([f"#{seq}" for seq in got["conflicts"]]))
     lines += [f"  {inert(old)} is called {new} here" for old, new in got["renamed"].items()]
-    lines += [f"  skipped {inert(one['file'])}: {inert(one['why'])}" for one in got["malformed"][:NAMED]]
+    lines += [f"  skipped {inert(one['file'])}: {one['code']}: {inert(one['why'])}" for one in got["malformed"][:NAMED]]
     if len(got["malformed"]) > NAMED:
         lines.append(f"  and {len(got['malformed']) - NAMED} more files were skipped")
     if got["present"]:

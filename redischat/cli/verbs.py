@@ -45,6 +45,11 @@ _STEAL = {"--steal-expired": ("steal_expired", "flag", "take it over if its hold
 _TOKEN = {"--token": ("fence", "int", "refuse if this is not its fencing token any more")}
 _WHY = {"--reason": ("reason", "text", "why, for whoever reads it later")}
 _BY = {"--from": ("from_", "text", "as --as")}
+_HOLDER = dict.fromkeys(("--from", "--owner"), ("from_", "text", "as --as"))
+_ACTOR = {
+    **dict.fromkeys(("--from", "--actor"), ("from_", "text", "as --as")),
+    "--no-audit": ("no_audit", "flag", "accepted and not needed: a summary leaves no audit"),
+}
 _TASK = {
     "--owner": ("owner", "text", "whom it is meant for"),
     "--depends-on": ("depends_on", "texts", "a,b: tasks that must be done first"),
@@ -53,7 +58,7 @@ _TASK = {
     "--branch": ("branch", "text", "the branch it is done on"),
     "--priority": ("priority", "int", "0 (most urgent) to 4 (2)"),
 }
-_REPO = {"--repo": ("repo", "text", "the repository, for a caller without a checkout (else this checkout's; see redischat check)")}
+_REPO = {"--repo": ("repo", "text", "the repository, for a caller without a checkout (else this checkout's; check and locks show it)")}
 _PENDING = {"--resolve-publication": ("resolve_publication", "text", "rollback or published: accepted and not needed, nothing here is ever half-done")}
 _TAKE_OVER = {
     "--take-over": ("take_over", "flag", "take a name whose holder was not seen for 2 minutes and sleeps at no door"),
@@ -117,7 +122,7 @@ VERBS: dict[str, Verb] = {
     "channels": Verb("channels", "", "the open channels", "redischat channels", {"--all": ("all_", "flag", "the closed ones too")}),
     "roster": Verb("channels", "channel", "who is in a channel, and when each was last seen", "redischat roster dock"),
     "retain": Verb("channels", "channel messages:int", "forget all but the newest N messages; tells how many would go without --yes", "redischat retain dock 1000", {"--yes": ("yes", "flag", "really")}),
-    "recover-pending": Verb("channels", "channel", "check a channel's streams, tasks and locks against their indexes, and mend them", "redischat recover-pending dock", _PENDING, runner="recover_pending"),
+    "recover-pending": Verb("channels", "channel", "check a channel's streams, tasks and locks against their indexes, and mend them", "redischat recover-pending dock", {**_PENDING, **_HOLDER}, runner="recover_pending"),
     "say": Verb("messages", "channel text?", "say something in a channel", "redischat say dock --file note.md --to heron", _SAY),
     "post": Verb("messages", "channel text?", "as say; without text it reads standard input", "redischat post dock --from heron --to lynx --title 'Schema v2' --body-file note.md", _SAY, runner="say", stdin=True),
     "read": Verb("messages", "channel?", "what is new for me, oldest first (no channel: all mine)", "redischat read dock", {
@@ -143,7 +148,7 @@ VERBS: dict[str, Verb] = {
     "claim": Verb("claims", "channel name", "claim a name before you act on it: the first one wins", "redischat claim dock task-12.md", {"--note": ("note", "text", "what for, one line"), **_LEASE, **_STEAL, **_BY}),
     "claims": Verb("claims", "channel", "what is claimed, and by whom", "redischat claims dock"),
     "unclaim": Verb("claims", "channel name", "give a claim back", "redischat unclaim dock task-12.md", {**_BY, **_IDEM}),
-    "task create": Verb("tasks", "channel task?", "put a task on the board; without an id it gets the next one (T-1, T-2, ...)", "redischat task create dock --title 'Fix the parser' --depends-on T-1", {"--title": ("title", "text", "what is to be done, one line"), **_TASK, **_BY, **_IDEM}, runner="create", required=("title",)),
+    "task create": Verb("tasks", "channel task?", "put a task on the board; without an id it gets the next one (T-1, T-2, ...)", "redischat task create dock --title 'Fix the parser' --depends-on T-1", {"--title": ("title", "text", "what is to be done, one line"), **_TASK, **dict.fromkeys(("--from", "--created-by"), ("from_", "text", "as --as")), **_IDEM}, runner="create", required=("title",)),
     "task list": Verb("tasks", "channel", "the board", "redischat task list dock --ready", {
         "--ready": ("ready", "flag", "only what can be started now"),
         "--mine": ("mine", "flag", "only mine: held by me or meant for me"),
@@ -151,41 +156,41 @@ VERBS: dict[str, Verb] = {
         "--status": ("status", "text", "only this status: open, in_progress, blocked, done or cancelled"),
     }, runner="board"),
     "task show": Verb("tasks", "channel task", "one task, what it waits for and what waits for it", "redischat task show dock T-1", runner="show"),
-    "task next": Verb("tasks", "channel", "the best task that can be started now, by priority, then age", "redischat task next dock --claim", {"--claim": ("claim", "flag", "take it in the same step: each caller gets another one"), **_LEASE, **_IDEM}, runner="next_"),
-    "task claim": Verb("tasks", "channel task", "take a task under a lease, or renew mine", "redischat task claim dock T-1 --lease-seconds 600", {**_LEASE, **_STEAL}, runner="claim"),
-    "task renew": Verb("tasks", "channel task", "keep a task that I hold", "redischat task renew dock T-1", {**_LEASE, **_TOKEN}, runner="renew"),
-    "task done": Verb("tasks", "channel task", "it is done; what waited for it can be started", "redischat task done dock T-1", {**_TOKEN, **_IDEM}, runner="done"),
-    "task release": Verb("tasks", "channel task", "give it back, undone", "redischat task release dock T-1", {**_TOKEN, **_IDEM}, runner="release"),
-    "task block": Verb("tasks", "channel task", "it cannot go on", "redischat task block dock T-1 --reason 'no access'", {**_WHY, **_IDEM}, runner="block"),
-    "task cancel": Verb("tasks", "channel task", "it will not be done; what waits for it is shown as stuck", "redischat task cancel dock T-1 --reason 'not needed'", {**_WHY, **_IDEM}, runner="cancel", required=("reason",)),
-    "task reopen": Verb("tasks", "channel task", "bring a done or cancelled task back", "redischat task reopen dock T-1 --reason 'it came back'", {**_WHY, **_IDEM}, runner="reopen", required=("reason",)),
-    "task recover": Verb("tasks", "channel task", "take over a task whose holder's lease ran out, saying why", "redischat task recover dock T-1 --reason 'session is gone'", {**_WHY, **_LEASE}, runner="recover", required=("reason",)),
+    "task next": Verb("tasks", "channel", "the best task that can be started now, by priority, then age", "redischat task next dock --claim", {**_BY, "--claim": ("claim", "flag", "take it in the same step: each caller gets another one"), **_LEASE, **_IDEM}, runner="next_"),
+    "task claim": Verb("tasks", "channel task", "take a task under a lease, or renew mine", "redischat task claim dock T-1 --lease-seconds 600", {**_BY, **_LEASE, **_STEAL}, runner="claim"),
+    "task renew": Verb("tasks", "channel task", "keep a task that I hold", "redischat task renew dock T-1", {**_BY, **_LEASE, **_TOKEN}, runner="renew"),
+    "task done": Verb("tasks", "channel task", "it is done; what waited for it can be started", "redischat task done dock T-1", {**_BY, **_TOKEN, **_IDEM}, runner="done"),
+    "task release": Verb("tasks", "channel task", "give it back, undone", "redischat task release dock T-1", {**_BY, **_TOKEN, **_IDEM}, runner="release"),
+    "task block": Verb("tasks", "channel task", "it cannot go on", "redischat task block dock T-1 --reason 'no access'", {**_BY, **_WHY, **_IDEM}, runner="block"),
+    "task cancel": Verb("tasks", "channel task", "it will not be done; what waits for it is shown as stuck", "redischat task cancel dock T-1 --reason 'not needed'", {**_BY, **_WHY, **_IDEM}, runner="cancel", required=("reason",)),
+    "task reopen": Verb("tasks", "channel task", "bring a done or cancelled task back", "redischat task reopen dock T-1 --reason 'it came back'", {**_BY, **_WHY, **_IDEM}, runner="reopen", required=("reason",)),
+    "task recover": Verb("tasks", "channel task", "take over a task whose holder's lease ran out, saying why", "redischat task recover dock T-1 --reason 'session is gone'", {**_BY, **_WHY, **_LEASE}, runner="recover", required=("reason",)),
     "task update": Verb("tasks", "channel task", "change what a task says", "redischat task update dock T-1 --title 'Fix both parsers'", {
         "--title": ("title", "text", "what is to be done, one line"), **_TASK,
         "--status": ("status", "text", "open, in_progress, blocked, done or cancelled, where no lease is held"),
         "--clear-owner": ("clear_owner", "flag", "meant for nobody"),
         "--clear-branch": ("clear_branch", "flag", "on no branch"),
-        **_IDEM,
+        **_BY, **_IDEM,
     }, runner="update"),
     "task wait": Verb("tasks", "channel task", "return when a task has that status; costs nothing while idle", "redischat task wait dock T-1 --timeout 600", {
         "--status": ("status", "text", "open, in_progress, blocked, done or cancelled (done)"),
         "--timeout": ("timeout", "seconds", "give up after so many seconds with exit 4 (900)"),
     }, runner="wait"),
     "task graph": Verb("tasks", "channel", "what waits for what", "redischat task graph dock", {"--mermaid": ("mermaid", "flag", "as a Mermaid flowchart")}, runner="graph"),
-    "task recover-pending": Verb("tasks", "channel", "check the indexes of tasks and claims against their records, and mend them", "redischat task recover-pending dock", _PENDING, runner="recover_pending"),
+    "task recover-pending": Verb("tasks", "channel", "check the indexes of tasks and claims against their records, and mend them", "redischat task recover-pending dock", {**_PENDING, **_BY}, runner="recover_pending"),
     "lock": Verb("paths", "channel paths*", "lock files or folders of this repository: all of them or none", "redischat lock dock src/main.py --ttl 600 --reason 'the parser'", {
         **_LEASE,
         "--wait": ("wait", "seconds", "stand in line for so many seconds; exit 4 when they run out"),
         "--shared": ("shared", "flag", "to read: many may hold it, an exclusive lock waits for them"),
         "--reason": ("reason", "text", "what for, one line: whoever meets the lock reads it"),
         "--glob": ("glob", "flag", "the paths are patterns like src/**: their fixed beginning is locked"),
-        **_STEAL, **_REPO,
+        **_STEAL, **_REPO, **_HOLDER,
     }),
-    "check": Verb("paths", "channel paths*", "who holds these paths? exit 0: free or mine; 3: held by another", "redischat check dock src/main.py", {"--glob": ("glob", "flag", "the paths are patterns"), **_TOKEN, **_REPO}),
-    "unlock": Verb("paths", "channel targets*", "let go of a lock: its id, a path of it, or --all of mine", "redischat unlock dock src/main.py", {"--all": ("all_", "flag", "all that I hold, in every repository"), **_REPO, **_IDEM}),
-    "renew": Verb("paths", "channel targets*", "keep locks that I hold: their id, a path, or --all of mine", "redischat renew dock src/main.py --ttl 600", {**_LEASE, "--all": ("all_", "flag", "all that I hold, in every repository"), **_TOKEN, **_REPO}),
+    "check": Verb("paths", "channel paths*", "who holds these paths? exit 0: free or mine; 3: held by another", "redischat check dock src/main.py", {"--glob": ("glob", "flag", "the paths are patterns"), **_TOKEN, **_REPO, **_HOLDER}),
+    "unlock": Verb("paths", "channel targets*", "let go of a lock: its id, a path of it, or --all of mine", "redischat unlock dock src/main.py", {"--all": ("all_", "flag", "all that I hold, in every repository"), **_REPO, **_HOLDER, **_IDEM}),
+    "renew": Verb("paths", "channel targets*", "keep locks that I hold: their id, a path, or --all of mine", "redischat renew dock src/main.py --ttl 600", {**_LEASE, "--all": ("all_", "flag", "all that I hold, in every repository"), **_TOKEN, **_REPO, **_HOLDER}),
     "locks": Verb("paths", "channel?", "who holds what, and who waits for it", "redischat locks", {"--mine": ("mine", "flag", "only mine"), "--all": ("all_", "flag", "of every repository"), **_REPO}),
-    "recover": Verb("paths", "channel target", "take over a lock whose holder's lease ran out, saying why", "redischat recover dock src/main.py --reason 'session is gone'", {**_WHY, **_LEASE, **_REPO}, required=("reason",)),
+    "recover": Verb("paths", "channel target", "take over a lock whose holder's lease ran out, saying why", "redischat recover dock src/main.py --reason 'session is gone'", {**_WHY, **_LEASE, **_REPO, **_HOLDER}, required=("reason",)),
     "event post": Verb("events", "channel", "tell what this harness can do, or how it is", "redischat event post dock --type status --harness claude-code --status ready", {
         "--type": ("type_", "text", "capability or status"),
         "--harness": ("harness", "text", "the program that runs the agent"),
@@ -206,13 +211,14 @@ VERBS: dict[str, Verb] = {
         "--save": ("write", "flag", "as --write"),
         "--directory": ("directory", "text", "below this folder, as export does (.redischat)"),
         "--strict": ("strict", "flag", "refuse where a source is damaged"),
+        **_ACTOR,
     }),
-    "compact": Verb("state", "channel", "say where things stand as a summary: whoever comes later reads from there (read --since-summary)", "redischat compact dock", {"--strict": ("strict", "flag", "refuse where a source is damaged"), **_IDEM}),
+    "compact": Verb("state", "channel", "say where things stand as a summary: whoever comes later reads from there (read --since-summary)", "redischat compact dock", {"--strict": ("strict", "flag", "refuse where a source is damaged"), **_ACTOR, **_IDEM}),
     "export": Verb("messages", "channel directory", "a channel as a folder of markdown files", "redischat export dock ./transcripts", {"--follow": ("follow", "flag", "keep the folder current until ^C")}),
-    "import": Verb("messages", "directory", "a folder of markdown files as a channel", "redischat import ./agent-chat/review", {"--channel": ("channel", "text", "under this name")}, runner="import_folder"),
+    "import": Verb("messages", "directory", "a folder of markdown files as a channel", "redischat import ./agent-chat/review", {"--channel": ("channel", "text", "under this name"), **_REPO}, runner="import_folder"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
     "demo": Verb("admin", "", "see two agents talk, in a scratch workspace that is removed again", "redischat demo", {"--fast": ("fast", "flag", "without the pauses for the reader")}),
-    "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes or commands only")}),
+    "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands or board only")}),
 }  # fmt: skip
 
 GROUPS = {

@@ -49,7 +49,7 @@
 An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
 with that ``word``, its other words the ``fields`` in order (see :func:`refusal`).
 
-The many codes of the other columns have a page each: :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*).
+The many codes of the other columns have a page each: :mod:`.claims`, :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*).
 They are imported when one of them is needed. ``origin`` says how a code comes about: "verb" (a verb provokes it) or "store" (a damaged or an imported
 store does). Names of agent-chat that nothing here can raise are listed there as ``KEPT``, each with the reason.
 """
@@ -268,7 +268,7 @@ class KeyReused(Refused):
     """An idempotency key came again with another text."""
 
     code, word, fields = "KEY_REUSED", "other", ("seq",)
-    text = "this idempotency key was used for message {seq}, which has another text: nothing was stored. Use a new key for a new message."
+    text = "this idempotency key was used for number {seq}, which says something else: nothing was stored. Use a new key."
 
 
 class BadFolder(Refused):
@@ -308,7 +308,9 @@ class Deadlock(Refused):
     """Waiting for this would close a circle: each agent on it holds what the next one waits for."""
 
     code, word, fields = "DEADLOCK", "deadlock", ("circle",)
-    text = "waiting here would never end: {circle}. Let go of something first (redischat unlock, redischat task release), or ask the other one to"
+    text = (
+        "waiting here would never end: {circle}. Let go of something first: redischat locks --mine; redischat task list CHANNEL --mine; or ask the other one to"
+    )
 
 
 class BrokerRefused(Refused):
@@ -328,7 +330,10 @@ class TimedOut(ChatError):
     """What was waited for did not come in time. Nothing was consumed."""
 
     code, exit = "TIMED_OUT", 4
-    text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see what waits: redischat pending"
+
+    def sentence(self) -> str:
+        text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see what waits: redischat pending"
+        return ("{what} after {seconds} s" if "what" in self.facts else text).format_map(_Facts(self.facts))
 
 
 class CouldNotLook(ChatError):
@@ -449,7 +454,7 @@ class Interrupted(ChatError):
 
 def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
     """Every error class below ``base``, in the order of the pages."""
-    from . import events, leases, paths, tasks  # noqa: F401 - their classes are part of the tree
+    from . import claims, events, leases, paths, tasks  # noqa: F401 - their classes are part of the tree
 
     return _below(base)
 

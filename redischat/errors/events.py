@@ -25,13 +25,13 @@ class StateRefused(Refused):
 class EventInvalidRecord(EventRefused):
     """An event is no JSON object."""
 
-    code = "EVENT_INVALID_RECORD"
+    code, origin = "EVENT_INVALID_RECORD", "store"
 
 
 class EventUnsupportedVersion(EventRefused):
     """schema_version is missing, or not the number 1."""
 
-    code = "EVENT_UNSUPPORTED_VERSION"
+    code, origin = "EVENT_UNSUPPORTED_VERSION", "store"
 
 
 class EventInvalidType(EventRefused):
@@ -49,7 +49,7 @@ class EventUnknownField(EventRefused):
 class EventRequiredFieldMissing(EventRefused):
     """Agent, harness or time is missing."""
 
-    code = "EVENT_REQUIRED_FIELD_MISSING"
+    code, origin = "EVENT_REQUIRED_FIELD_MISSING", "store"
 
 
 class EventInvalidText(EventRefused):
@@ -61,7 +61,7 @@ class EventInvalidText(EventRefused):
 class EventInvalidTimestamp(EventRefused):
     """The time is not ISO 8601 with an offset."""
 
-    code = "EVENT_INVALID_TIMESTAMP"
+    code, origin = "EVENT_INVALID_TIMESTAMP", "store"
 
 
 class EventInvalidPrimitives(EventRefused):

@@ -76,7 +76,7 @@ class LeaseMutationRequired(LeaseRefused):
     """A leased task's status and owner change with the lease's own verbs."""
 
     code, word, fields = "LEASE_MUTATION_REQUIRED", "lease_mutation_required", ("channel", "task")
-    text = "you hold {task}: its status and owner change with redischat task done, redischat task release or redischat task cancel {channel} {task}, not with update or block"
+    text = "you hold {task}: its status and owner change with its lease. Give it back first: redischat task release {channel} {task}; or end it: redischat task done {channel} {task}"
 
 
 class LeaseInvalidOwner(LeaseRefused):
@@ -97,7 +97,7 @@ class LeaseInvalidDuration(LeaseRefused):
     """A lease lasts a finite number of seconds above 0, a year at most."""
 
     code = "LEASE_INVALID_DURATION"
-    text = "a lease of {seconds!r} seconds cannot be: more than 0, at most {most}"
+    text = "a lease of {seconds} seconds cannot be: more than 0, at most {most}"
 
 
 class LeaseInconsistent(DamagedLease):

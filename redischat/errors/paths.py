@@ -34,9 +34,8 @@ class PathLockConflict(LostRace):
         )
         if self.facts.get("in_line"):
             what = "{holder} stands in line for {path}"
-        return (what + (", which {asked} overlaps" if inside else "") + ". Wait for it: redischat lock {channel} {asked} --wait 600").format_map(
-            _Facts(self.facts)
-        )
+        text = what + (", which {asked} overlaps" if inside else "") + ". Wait for it: redischat lock {channel} {typed} --wait 600"
+        return text.format_map(_Facts({"typed": self.facts.get("asked"), **self.facts}))
 
 
 class PathLockRecoveryRequired(LostRace):
@@ -44,10 +43,13 @@ class PathLockRecoveryRequired(LostRace):
 
     code, word = "PATH_LOCK_RECOVERY_REQUIRED", "path_lock_recovery_required"
     fields = ("channel", "path", "asked", "holder", "expires_at", "lock_id", "reason")
-    text = (
-        "{holder}'s lock on {path} ran out {expires_at} and nobody recovered it: redischat recover {channel} {lock_id} --reason WHY; "
-        "or take what you asked for, and leave word of it: redischat lock {channel} {asked} --steal-expired"
-    )
+
+    def sentence(self) -> str:
+        text = (
+            "{holder}'s lock on {path} ran out {expires_at} and nobody recovered it: redischat recover {channel} {lock_id} --reason WHY; "
+            "or take what you asked for, and leave word of it: redischat lock {channel} {typed} --steal-expired"
+        )
+        return text.format_map(_Facts({"typed": self.facts.get("asked"), **self.facts}))
 
 
 class PathLockOwnerMismatch(PathLockRefused):
@@ -61,7 +63,10 @@ class PathLockNotFound(PathLockRefused):
     """There is no such lock: no id of one, and no path that is locked as it stands here."""
 
     code, word, fields = "PATH_LOCK_NOT_FOUND", "path_lock_not_found", ("channel", "target")
-    text = "no lock is called {target}, and none is on exactly that path. What is locked: redischat locks --all"
+
+    def sentence(self) -> str:
+        text = "no lock is called {target}, and none is on exactly that path. What is locked: redischat locks --all"
+        return ("nothing is locked by you, so nothing was renewed" if self.facts.get("target") == "--all" else text).format_map(_Facts(self.facts))
 
 
 class PathLockNotStale(PathLockRefused):
@@ -71,16 +76,14 @@ class PathLockNotStale(PathLockRefused):
     text = "{holder} holds {target} until {expires_at}; it can be recovered after that. Wait for it: redischat lock {channel} PATH --wait 600"
 
 
-class PathLockStaleToken(PathLockRefused):
+class PathLockStaleToken(LostRace):
     """The fencing token is an old one: the path was given to somebody since."""
 
-    code, word, fields, exit = "PATH_LOCK_STALE_TOKEN", "path_lock_stale_token", ("channel", "target", "token", "current", "holder"), 3
+    code, word, fields = "PATH_LOCK_STALE_TOKEN", "path_lock_stale_token", ("channel", "target", "token", "current", "holder")
 
     def sentence(self) -> str:
-        held = ", held by {holder}" if self.facts.get("holder") else ", held by nobody"
-        text = (
-            "token {token} of {target} is an old one: it is at {current}" + held + ". What you wrote since may be lost; look before you go on: redischat locks"
-        )
+        held = "{holder} holds it with token {current}" if self.facts.get("holder") else "nobody holds it under that token"
+        text = "token {token} of {target} is an old one: " + held + ". What you wrote since may be lost; look before you go on: redischat locks"
         return text.format_map(_Facts(self.facts))
 
 

@@ -1,6 +1,6 @@
-"""What claims and tasks refuse: TASK_*, agent-chat's names with agent-chat's triggers, and a few of our own. What leases refuse: :mod:`.leases`.
+"""What tasks refuse: TASK_*, agent-chat's names with agent-chat's triggers, and a few of our own. What leases refuse: :mod:`.leases`.
 
-Exit status 2, as there; a lost claim and an empty board are 3.
+Exit status 2, as there; a board with nothing to start is 3.
 """
 
 from __future__ import annotations
@@ -19,32 +19,6 @@ class DamagedTask(TaskRefused):
 
     code, origin = "DAMAGED_TASK", "store"
     text = "{where}: {why}"
-
-
-class ClaimTaken(LostRace):
-    """Another agent claimed this name first."""
-
-    code, word, fields = "CLAIM_TAKEN", "claim_taken", ("channel", "name", "holder", "claimed_at", "expires_at", "lapsed")
-
-    def sentence(self) -> str:
-        lapsed = self.facts.get("lapsed") in (True, "1", 1)
-        until = self.facts.get("expires_at")
-        end = (
-            f"; its lease ended {until}. Take it over: redischat claim {{channel}} {{name}} --steal-expired" if lapsed else f" (until {until})" if until else ""
-        )
-        return ("{name} is {holder}'s since {claimed_at}" + end + ". What is claimed: redischat claims {channel}").format_map(_Facts(self.facts))
-
-
-class NotClaimed(Refused):
-    """There is no such claim to give back, or it is another agent's."""
-
-    code, word, fields = "NOT_CLAIMED", "not_claimed", ("channel", "name", "holder")
-
-    def sentence(self) -> str:
-        holder = self.facts.get("holder")
-        return ("{name} is {holder}'s claim, not yours" if holder else "nobody claimed {name} in #{channel}").format_map(
-            _Facts(self.facts)
-        ) + ". What is claimed: redischat claims {channel}".format_map(_Facts(self.facts))
 
 
 class NothingReady(LostRace):
@@ -170,6 +144,17 @@ class TaskInvalidTransition(TaskRefused):
                 else "See it: redischat task show {channel} {task}"
             )
         return ("{task} is {status} and does not go to {to}. " + way).format_map(_Facts(self.facts))
+
+
+class TaskCancelled(TaskRefused):
+    """A task that was waited for will not be done."""
+
+    code = "TASK_CANCELLED"
+
+    def sentence(self) -> str:
+        reason = " ({reason})" if self.facts.get("reason") else ""
+        text = "{task} was cancelled" + reason + ": it will not be done as things stand. Bring it back: redischat task reopen {channel} {task} --reason WHY"
+        return text.format_map(_Facts(self.facts))
 
 
 class TaskInvalidUpdate(TaskRefused):

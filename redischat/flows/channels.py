@@ -202,10 +202,11 @@ def briefing(who: Caller, channel: str, rules: str | None, once: Once) -> Flow:
 
 
 def delete(who: Caller, channel: str, once: Once, *, yes: bool) -> Flow:
-    """Destroy a channel; without ``yes`` only tell what would go. Gives ``channel deleted messages members broadcast``."""
+    """Destroy a channel; without ``yes`` only tell what would go. Gives ``channel deleted messages tasks members broadcast``."""
     facts, members, last = yield from mine(who, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])
-    preview = {"channel": facts["name"], "deleted": False, "messages": last, "members": here, "broadcast": facts["mode"] == "broadcast"}
+    tasks = yield channels.board_size(who.keys, channel)
+    preview = {"channel": facts["name"], "deleted": False, "messages": last, "tasks": tasks, "members": here, "broadcast": facts["mode"] == "broadcast"}
     if not yes:
         return preview
     gone = yield channels.delete(who, channel, list(members), once=once)
@@ -224,11 +225,6 @@ def retain(who: Caller, channel: str, most: int, *, yes: bool) -> Flow:
         removed += step["removed"]
         if step["messages"] <= most:
             return {"channel": step["channel"], "removed": removed, "messages": step["messages"], "done": True}
-
-
-def repair(who: Caller, channel: str) -> Flow:
-    """Make a channel whole that something wrote to past redischat. Gives ``channel kept dropped``."""
-    return (yield from _named(who, channel, channels.repair(who, channel)))
 
 
 def sync(who: Caller) -> Flow:

@@ -7,16 +7,18 @@ import os
 from ..calls import channels, messages
 from ..calls.call import Once, plain
 from ..errors import BadFolder, BadText, ChannelClosed, NoIdentity, NoSuchSeq, Refused, Rewound
-from ..folder import disk, form
+from ..folder import disk, form, shelf
 from ..names import channel as legal
+from .boards import Incoming, import_board
 from .channels import Wanted, enter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
     from ..calls.call import Caller
+    from ..calls.paths import Repo
 
     Flow = Generator[Any, Any, Any]
 
@@ -24,15 +26,19 @@ PAGE = 200  # messages a round trip
 BATCH_BYTES = 1 << 20
 
 
-def import_folder(who: Caller, directory: str, *, channel: str = "") -> Flow:
+def import_folder(who: Caller, directory: str, *, channel: str = "", repository: Callable[[], Repo] | None = None) -> Flow:
     """Read a channel's folder, or each one in ``directory``, into channels of the folders' names. Gives one report a folder, by name.
 
     A channel that is not there is opened without a cap and joined. Every message keeps number, time and text; agent-chat's audits become records that are
     no news. It is history: nobody is woken. Numbers up to the channel's end are compared, not stored, so the same folder again stores nothing.
-    ``channel``: the name to use, for one folder. Tasks, claims, locks and cursors are counted, not read.
+    The board comes with it: tasks with their leases, claims, path locks, and cursors as marks. What the channel has of it stays as it is; a record that is
+    bad, or that agent-chat was in the middle of changing and cannot tell of, is left out and named. No file is changed.
 
-    A report: ``channel stored skipped gaps[[first, last]] doubles[{seq, files}] conflicts[seq] renamed{old: new} malformed[{file, why}] present{}``: of a number
-    with two files neither is stored. Of several folders, one that is refused gives ``channel error message`` instead.
+    ``channel``: the name to use, for one folder. ``repository`` finds whose path locks these are, where the folder does not say; without it they are not read.
+
+    A report: ``channel stored skipped gaps[[first, last]] doubles[{seq, files}] conflicts[seq] renamed{old: new} malformed[{file, code, why}] present{} board{}
+    board_skipped board_conflicts[]``: of a number with two files neither is stored; ``board`` counts what was stored of ``tasks claims locks cursors``,
+    ``board_conflicts`` names what the channel has otherwise. Of several folders, one that is refused gives ``channel error message`` instead.
 
     Raises:
         Rewound: the channel holds another history. Nothing was stored.
@@ -42,25 +48,25 @@ def import_folder(who: Caller, directory: str, *, channel: str = "") -> Flow:
         raise NoIdentity
     places = disk.channels(directory)
     if places == [directory]:
-        return [(yield from _import(who, _In(directory, channel)))]
+        return [(yield from _import(who, _In(directory, channel), repository))]
     if channel:
         raise BadFolder(message=f"{directory} holds {len(places)} channels: leave out the channel's name, or give the path of one", directory=directory)
     reports = []
     for place in places:
         try:
-            reports.append((yield from _import(who, _In(place, ""))))
+            reports.append((yield from _import(who, _In(place, ""), repository)))
         except Refused as error:
             reports.append({**error.record(), "channel": disk.shown(os.path.basename(place))})
     return reports
 
 
 class _In:
-    """A folder that was looked through once: its name as a channel, the file of each number, which of them are talk, the names in them, the report.
+    """A folder that was looked through once: its name as a channel, the file of each number, which of them are talk, the names in them, its board, the report.
 
     ``met`` is the highest number at which folder and broker were found to be one history.
     """
 
-    __slots__ = ("files", "met", "name", "names", "place", "report", "talk")
+    __slots__ = ("board", "files", "met", "name", "names", "place", "report", "spoke", "talk")
 
     def __init__(self, place: str, channel: str) -> None:
         given = legal(channel) if channel else disk.shown(os.path.basename(os.path.abspath(place)))
@@ -68,11 +74,14 @@ class _In:
         self.place, self.name, self.met = place, new.get(given, given), 0
         self.files: dict[int, str] = {}
         self.talk: set[int] = set()
+        self.board = shelf.Shelf(place)
         self.report: dict[str, Any] = {
             "channel": self.name, "stored": 0, "skipped": 0, "gaps": [], "doubles": [], "conflicts": [],
-            "renamed": {f"#{old}": f"#{to}" for old, to in new.items()}, "malformed": [], "present": disk.present(place),
+            "renamed": {f"#{old}": f"#{to}" for old, to in new.items()}, "malformed": [],
+            "present": {**disk.present(place), **({"markers": self.board.unclaimed} if self.board.unclaimed else {})}, "board": {}, "board_skipped": 0, "board_conflicts": [],
         }  # fmt: skip
-        self.names = form.renamed(self._look(), "agent")
+        self.spoke = self._look()
+        self.names = form.renamed([*self.spoke, *self.board.people()], "agent")
         self.report["renamed"].update(self.names)
 
     def _look(self) -> list[str]:
@@ -109,7 +118,7 @@ class _In:
         return Wanted(max_messages=0, **meta)
 
     def _bad(self, file: str, error: BadText) -> None:
-        self.report["malformed"].append({"file": disk.shown(file), "why": error.sentence()})
+        self.report["malformed"].append({"file": disk.shown(file), "code": error.code, "why": error.sentence()})
 
     def row(self, record: dict[str, Any]) -> tuple[Any, ...]:
         """A record as it is stored: with legal names, and lines that are lines."""
@@ -142,7 +151,7 @@ def _gaps(numbers: Sequence[int]) -> list[list[int]]:
     return [[before + 1, seq - 1] for before, seq in pairs if seq > before + 1]
 
 
-def _import(who: Caller, source: _In) -> Flow:
+def _import(who: Caller, source: _In, repository: Callable[[], Repo] | None) -> Flow:
     """Compare what the channel has, then append what it lacks. Nothing is stored unless all that could be compared agreed."""
     channel = source.name.lower()
     facts, found = yield [channels.facts(who.keys, channel), plain("HGET", who.keys.heads, channel)]
@@ -155,6 +164,7 @@ def _import(who: Caller, source: _In) -> Flow:
     if new or not facts:
         yield from enter(who, source.name, source.wanted(), Once())
         yield from _append(who, channel, source, new, head)
+    yield from import_board(who, channel, Incoming(source.board, source.spoke, source.names, source.report, repository))
     return source.report
 
 

@@ -159,9 +159,12 @@ def not_there(who: Caller, channel: str) -> Flow:
 
 
 class Waiting:
-    """What a wait is for: in which channels (none = all mine), which messages, from whom, in answer to which, for how long; ``endless``: not only the first."""
+    """What a wait is for: in which channels (none = all mine), which messages, from whom, in answer to which, for how long; ``endless``: not only the first.
 
-    __slots__ = ("endless", "limits", "reply_to", "rooms", "seconds", "sender", "which")
+    ``door``: where this wait can be seen (flows/standing.py).
+    """
+
+    __slots__ = ("door", "endless", "limits", "reply_to", "rooms", "seconds", "sender", "which")
 
     def __init__(
         self,
@@ -175,7 +178,7 @@ class Waiting:
         endless: bool = False,
     ) -> None:
         self.rooms, self.seconds, self.which, self.sender, self.reply_to = tuple(rooms), seconds, which, sender, reply_to
-        self.limits, self.endless = limits or Limits(), endless
+        self.limits, self.endless, self.door = limits or Limits(), endless, ""
 
 
 def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> Flow:
@@ -250,7 +253,8 @@ def _handed(who: Caller, news: list[str], lease: str, asked: Waiting, how: str =
 def _bells(who: Caller, rooms: dict[str, int], asked: Waiting) -> list[str]:
     keys = who.keys
     door = keys.live if asked.which == "any" else keys.room
-    return [keys.bell(who.me), *(door(room) for room in rooms), *(keys.room(room) for room in rooms if asked.which == "any")]
+    own = [asked.door] if asked.door else []
+    return [keys.bell(who.me), *own, *(door(room) for room in rooms), *(keys.room(room) for room in rooms if asked.which == "any")]
 
 
 def _looked(who: Caller, found: dict[str, Any], seen: dict[str, int], asked: Waiting) -> Flow:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..calls import messages
 from ..calls.call import Listen, plain
-from ..errors import BadText, Rewound
+from ..errors import BadText, NoChannel, Rewound
 from ..folder import disk, form
+from .boards import export_board, export_cursors, export_state
 from .channels import known
 from .importing import import_folder
 
@@ -29,14 +30,18 @@ SAID = ("kind", "from", "to", "wakes", "title", "status", "reply_to", "thread", 
 
 
 def export(who: Caller, channel: str, directory: str, *, follow: float | None = None) -> Flow:
-    """Write a channel into ``directory/<channel>/``: what is new, changing no file that is there. Needs no membership and moves no mark.
+    """Write a channel into ``directory/<channel>/``: what is new of its messages, changing no file of one that is there. Needs no membership and moves no mark.
+
+    Its board is written beside them (redischat/folder/board.py) and kept current: files of it that no export wrote, or that somebody changed, stay as they are.
+    ``state.md`` is written anew, once an export.
 
     The disk is written between the calls, so an event loop that drives this stands still for as long as 200 files take.
 
     ``follow``: keep the folder current until that moment of the monotonic clock, ^C, or the channel's end. Only this export may write there meanwhile.
 
-    Gives ``channel directory written kept last_seq conflicts audits events ended``: ``kept`` files were there before; ``conflicts`` are the numbers of those
-    that say something else than the broker; ``audits`` and ``events`` were added to their files; ``ended`` is how a follow ended (time, interrupted, deleted).
+    Gives ``channel directory written kept last_seq conflicts audits events board board_conflicts ended``: ``kept`` files were there before; ``conflicts`` are
+    the numbers of those that say something else than the broker; ``audits`` and ``events`` were added to their files; ``board`` files were written or taken
+    away, ``board_conflicts`` not touched; ``ended`` is how a follow ended (time, interrupted, deleted).
 
     Raises:
         Rewound: the folder holds another history of a channel of this name.
@@ -49,6 +54,8 @@ def export(who: Caller, channel: str, directory: str, *, follow: float | None = 
     yield from _same_history(who, channel, out, head)
     disk.add(out.place, form.META, form.meta(facts, here))
     yield from _copy(who, channel, out)
+    yield from _board(who, channel, out)
+    yield from export_state(who, channel, out.place)
     if follow is not None:
         out.report["ended"] = yield from _follow(who, channel, out, follow)
     return out.report
@@ -64,7 +71,8 @@ class _Out:
         self.at, self.ts = 0, None
         self.beside = {part: disk.noted(place, file) for part, file in BESIDE.items()}
         self.report: dict[str, Any] = {
-            "channel": name, "directory": place, "written": 0, "kept": 0, "last_seq": 0, "conflicts": [], "audits": 0, "events": 0, "ended": None,
+            "channel": name, "directory": place, "written": 0, "kept": 0, "last_seq": 0, "conflicts": [], "audits": 0, "events": 0, "board": 0,
+            "board_conflicts": [], "ended": None,
         }  # fmt: skip
 
     def there(self, seq: int) -> dict[str, Any] | None:
@@ -163,6 +171,14 @@ def _copy_beside(who: Caller, channel: str, out: _Out, part: str) -> Flow:
         out.beside[part] = (new[-1]["after"] or 0, new[-1]["n"], new[-1]["ts"])
 
 
+def _board(who: Caller, channel: str, out: _Out) -> Flow:
+    """Bring the board's files, and the cursors, to where they are now."""
+    _, members, _ = yield from known(who, channel)
+    written, out.report["board_conflicts"] = yield from export_board(who, channel, out.place)
+    out.report["board"] += written
+    yield from export_cursors(who, channel, out.place, members)
+
+
 def _follow(who: Caller, channel: str, out: _Out, until: float) -> Flow:
     """Subscribe, look, wait. What was copied is whole in its file, so an interrupt leaves nothing to settle: it is how a person ends this."""
     try:
@@ -172,5 +188,9 @@ def _follow(who: Caller, channel: str, out: _Out, until: float) -> Flow:
                 return "time"
             if heard == "deleted" or not (yield from _copy(who, channel, out)):
                 return "deleted"
+            if heard == "again" or heard.startswith("audit "):
+                yield from _board(who, channel, out)
+    except NoChannel:
+        return "deleted"
     except KeyboardInterrupt:
         return "interrupted"

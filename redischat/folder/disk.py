@@ -1,4 +1,4 @@
-"""A channel's folder on the disk: read without following links, written without replacing what is there."""
+"""A channel's folder on the disk: read without following links, written without replacing what is there (but for :func:`put`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE_BYTES = 8 * MESSAGE_BYTES  # front matter included: an ending of blanks grows sixfold as JSON
-BESIDE = ("tasks", "claims", "locks", ".cursors", form.AUDITS, form.EVENTS)
+BESIDE = (form.AUDITS, form.EVENTS)
 ID_END = 1 << 63
 
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -28,7 +28,7 @@ _MODE = 0o644
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def told(path: str) -> Iterator[None]:
     """The operating system's no as ours."""
     try:
         yield
@@ -42,7 +42,7 @@ def channels(directory: str) -> list[str]:
     Raises:
         BadFolder: there is none.
     """
-    with _told(directory):
+    with told(directory):
         if _has_meta(directory):
             return [directory]
         inside = [entry.path for entry in os.scandir(directory) if entry.is_dir(follow_symlinks=False) and not entry.name.startswith((".", "_"))]
@@ -67,7 +67,7 @@ def opened(directory: str, channel: str) -> str:
         BadFolder: it cannot be made, or is a link.
     """
     place = os.path.join(directory, legal(channel))
-    with _told(place):
+    with told(place):
         os.makedirs(directory, exist_ok=True)
         with suppress(FileExistsError):
             os.mkdir(place)
@@ -79,7 +79,7 @@ def opened(directory: str, channel: str) -> str:
 def listed(place: str) -> dict[int, list[str]]:
     """Number -> names of the message files in a form. A number with two names is one that two writers took."""
     found: dict[int, list[str]] = {}
-    with _told(place):
+    with told(place):
         for name in sorted(os.listdir(place)):
             seq = form.number(name)
             if seq is not None:
@@ -94,7 +94,7 @@ def load(place: str, name: str) -> dict[str, Any]:
         BadText: it holds no message, or not the one that its name says, or is a link or no file; ``message`` says which.
     """
     try:
-        text = _content(place, name).decode()
+        text = content(place, name).decode()
     except UnicodeDecodeError:
         raise BadText(message="it is not UTF-8") from None
     found = form.record_of(text)
@@ -107,10 +107,15 @@ def load(place: str, name: str) -> dict[str, Any]:
 
 def load_meta(place: str) -> dict[str, Any]:
     """What ``_meta.json`` says (:func:`redischat.folder.form.meta_of`); a folder without one says nothing, and BadText why it says nothing usable."""
-    return form.meta_of(_content(place, form.META) if os.path.lexists(os.path.join(place, form.META)) else b"{}")
+    return form.meta_of(content(place, form.META) if os.path.lexists(os.path.join(place, form.META)) else b"{}")
 
 
-def _content(place: str, name: str) -> bytes:
+def content(place: str, name: str) -> bytes:
+    """What a file holds.
+
+    Raises:
+        BadText: it is a link, no file, over 2 MiB, or cannot be read.
+    """
     path = os.path.join(place, name)
     try:
         if os.path.islink(path):  # Windows knows no O_NOFOLLOW
@@ -134,7 +139,7 @@ def shown(name: str) -> str:
 def add(place: str, name: str, text: str) -> bool:
     """Write a file whole or not at all. False: there is one of that name, which stays as it is."""
     final, draft = os.path.join(place, name), os.path.join(place, f".{os.urandom(8).hex()}.tmp")
-    with _told(final):
+    with told(final):
         try:
             with os.fdopen(os.open(draft, _NEW, _MODE), "wb") as file:
                 file.write(text.encode())
@@ -142,6 +147,26 @@ def add(place: str, name: str, text: str) -> bool:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(draft)
+
+
+def put(place: str, name: str, text: str) -> str:
+    """Write a file whole, in place of the one of that name; its path. A link or a folder of that name is left alone.
+
+    Raises:
+        BadFolder: it cannot be written.
+    """
+    final, draft = os.path.join(place, name), os.path.join(place, f".{os.urandom(8).hex()}.tmp")
+    with told(final):
+        if os.path.lexists(final) and not stat.S_ISREG(os.lstat(final).st_mode):
+            raise BadFolder(message=f"{final} is no file: nothing was written to it", directory=place)
+        try:
+            with os.fdopen(os.open(draft, _NEW, _MODE), "wb") as file:
+                file.write(text.encode())
+            os.replace(draft, final)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+    return final
 
 
 def _named(draft: str, final: str) -> bool:
@@ -162,7 +187,7 @@ def note(place: str, name: str, records: Iterable[dict[str, Any]]) -> None:
     import orjson
 
     path = os.path.join(place, name)
-    with _told(path):
+    with told(path):
         if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
             raise BadFolder(message=f"{path} is no file: nothing was written to it", directory=place)
         with os.fdopen(os.open(path, _MORE, _MODE), "ab+") as file:
@@ -182,7 +207,7 @@ def noted(place: str, name: str) -> tuple[int, int, str] | None:
     path = os.path.join(place, name)
     if not os.path.lexists(path):
         return None
-    with _told(path), os.fdopen(os.open(path, _READ), "rb") as file:
+    with told(path), os.fdopen(os.open(path, _READ), "rb") as file:
         lines = file.read().splitlines()
     return next(filter(None, map(_position, reversed(lines))), None)
 
@@ -199,15 +224,11 @@ def _position(line: bytes) -> tuple[int, int, str] | None:
 
 
 def present(place: str) -> dict[str, int]:
-    """What else agent-chat or an export left there, and how many of each: ``tasks claims locks .cursors markers``, audits and events."""
+    """What is not read of what an export left there, and how many records it has: audits and events."""
     found: dict[str, int] = {}
-    with _told(place):
+    with told(place):
         for entry in os.scandir(place):
-            if entry.name in BESIDE and entry.is_dir(follow_symlinks=False):
-                found[entry.name] = sum(not name.startswith(".") for name in os.listdir(entry.path))
-            elif entry.name in BESIDE and entry.is_file(follow_symlinks=False):
+            if entry.name in BESIDE and entry.is_file(follow_symlinks=False):
                 with open(entry.path, "rb") as file:
                     found[entry.name] = sum(1 for _ in file)
-            elif entry.name.startswith("task-") and entry.name.endswith(".md"):
-                found["markers"] = found.get("markers", 0) + 1
     return {name: count for name, count in sorted(found.items()) if count}

@@ -6,33 +6,58 @@ send keys that this version does not know: they are left out.
 
 from .agents import Identity, WhoAmI
 from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
+from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
+from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, TakenOver, Unlocked, UnlockedPath
 from .record import Audience, Record
+from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
+from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskMoved, Unclaimed, Waits
 from .transcripts import Double, Exported, Imported, Malformed
 
 __all__ = [
     "Ack",
     "Audience",
+    "Blocker",
+    "BoardRepaired",
     "Briefing",
+    "CapabilityEvent",
     "Channel",
+    "Claim",
+    "Claimed",
     "Closed",
+    "Compacted",
+    "Decision",
     "Deleted",
     "Double",
+    "Event",
+    "Evidence",
     "Exported",
     "FullReceipt",
+    "HeldLock",
+    "HeldPaths",
     "History",
+    "Holding",
     "Identity",
     "Imported",
+    "InLine",
     "Invitation",
+    "Lease",
     "Left",
+    "LockedFile",
+    "LockedPath",
+    "Locks",
     "Malformed",
     "Member",
     "Message",
     "Messages",
     "Mode",
     "Note",
+    "OpenTask",
     "Opened",
     "Owed",
+    "PathCheck",
+    "PathHolder",
+    "PathLock",
     "Pending",
     "PendingMessage",
     "Preview",
@@ -43,5 +68,16 @@ __all__ = [
     "Repaired",
     "Retained",
     "Roster",
+    "State",
+    "StatusEvent",
+    "TakenOver",
+    "Task",
+    "TaskChanged",
+    "TaskCreated",
+    "TaskMoved",
+    "Unclaimed",
+    "Unlocked",
+    "UnlockedPath",
+    "Waits",
     "WhoAmI",
 ]

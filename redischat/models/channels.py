@@ -120,6 +120,7 @@ class Deleted(Record):
     channel: str
     deleted: bool
     messages: int
+    tasks: int
     members: list[str]
     broadcast: bool
 
@@ -134,8 +135,18 @@ class Retained(Record):
 
 
 class Repaired(Record):
-    """A channel that is whole again: messages kept, and entries dropped that redischat did not write."""
+    """A channel that was checked. ``kept`` messages; ``*dropped``: entries that redischat did not write. ``tasks``; ``locks`` and ``waiting`` of the workspace.
+
+    ``mended``: index -> entries that differed from the records; ``damaged``: records that redischat did not write, left as they are.
+    """
 
     channel: str
     kept: int
     dropped: int
+    audits_dropped: int
+    events_dropped: int
+    tasks: int
+    locks: int
+    waiting: int
+    mended: dict[str, int]
+    damaged: list[str]

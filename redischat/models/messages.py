@@ -18,7 +18,7 @@ class Message(Record):
 
     ``kind`` is message, notice or audit; ``seq`` counts from 1 without gaps (None for an audit: it follows message ``after`` as its ``n``-th). ``to`` is
     whom the author named (None: nobody in particular), ``wakes`` whom that woke. ``repeat``: a reader of mine may have shown it before. ``cut``: its size
-    in bytes, when ``body`` is only its beginning.
+    in bytes, when ``body`` is only its beginning. ``facts``: what an audit says, for programs (``task owner token lease_expires_at ...``).
     """
 
     channel: str
@@ -39,6 +39,7 @@ class Message(Record):
     cut: int | None
     after: int | None
     n: int | None
+    facts: dict[str, str | None] | None = None
 
 
 class Preview(Record):
@@ -53,7 +54,7 @@ class Note(Record):
     """What a reader must know beside the messages of one channel, before message ``first``.
 
     ``busy_until``: another reader of the agent shows this channel until then. ``more``: so many are left unread. ``gap``: so many were removed unread. ``gone_from .. gone_to``: the broker lost these, which were shown before.
-    ``passive``, from ``lo`` on: so many were only pointed at.
+    ``passive``, from ``lo`` on: so many were only pointed at. ``circle``: this wait closed a circle of agents that wait for each other.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Note(Record):
     previews: list[Preview] = Field(default_factory=list)
     gone_from: int | None = None
     gone_to: int | None = None
+    circle: str | None = None
 
 
 class Messages(Record):

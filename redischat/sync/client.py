@@ -7,11 +7,16 @@ from functools import partial
 
 from .agents import Agents
 from .channels import Channels
+from .claims import Claims
+from .events import Events
 from .messages import Messages
+from .paths import Paths
+from .state import Standing
+from .tasks import Tasks
 from .transcripts import Transcripts
 
 
-class Client(Agents, Channels, Messages, Transcripts):
+class Client(Agents, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
@@ -44,3 +49,14 @@ class Room:
         self.read, self.peek, self.history = partial(chat.read, name), partial(chat.peek, name), partial(chat.history, name)
         self.pending, self.wait = partial(chat.pending, name), partial(chat.wait, name)
         self.listen, self.take, self.export = partial(chat.listen, name), partial(chat.take, name), partial(chat.export, name)
+        self.claim, self.unclaim, self.claims = partial(chat.claim, name), partial(chat.unclaim, name), partial(chat.claims, name)
+        self.task_create, self.task_update, self.task_wait = partial(chat.task_create, name), partial(chat.task_update, name), partial(chat.task_wait, name)
+        self.task_list, self.task_show, self.task_next = partial(chat.task_list, name), partial(chat.task_show, name), partial(chat.task_next, name)
+        self.task_claim, self.task_renew, self.task_recover = partial(chat.task_claim, name), partial(chat.task_renew, name), partial(chat.task_recover, name)
+        self.task_done, self.task_release, self.task_block = partial(chat.task_done, name), partial(chat.task_release, name), partial(chat.task_block, name)
+        self.task_cancel, self.task_reopen, self.task_graph = partial(chat.task_cancel, name), partial(chat.task_reopen, name), partial(chat.task_graph, name)
+        self.task_recover_pending = partial(chat.task_recover_pending, name)
+        self.lock, self.check, self.unlock = partial(chat.lock, name), partial(chat.check, name), partial(chat.unlock, name)
+        self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
+        self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
+        self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)

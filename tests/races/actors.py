@@ -17,7 +17,7 @@ import sys
 import time
 
 from redischat import wire as wires
-from redischat.calls import agents, channels, messages
+from redischat.calls import agents, channels, messages, tasks
 from redischat.calls.call import Caller, Once, Show, fresh
 from redischat.errors import ChannelClosed, ChatError, TimedOut
 from redischat.flows import agents as agent_flows
@@ -29,6 +29,7 @@ from redischat.keys import Keys
 PACE_S = 0.003  # between two looks of a reader that finds nothing
 SHORT_LEASE_MS = 100
 IDLE = 0.002  # how much less often a reader dies that holds nothing
+SOME = 0.5  # how many of one's tasks depend on another
 SIZES = (3, 80, 4000, 4001, 9000)  # bytes: around what hooks only point at
 CLI = (sys.executable, "-m", "redischat")
 
@@ -168,6 +169,89 @@ def verb(worker):
         worker.write(what="refused", code=refused.code)
 
 
+def grab(worker):
+    """Take each of these tasks, in an order of one's own."""
+    for task in worker.dice.sample(worker.order["tasks"], len(worker.order["tasks"])):
+        attempt(worker, "won", task, tasks.claim(worker.who, "dock", task, ttl_ms=600_000))
+
+
+def attempt(worker, what, task, call):
+    """Do it, and write down what came of it. Gives the answer, None when it was refused."""
+    try:
+        got = worker.wire.run(call)
+    except ChatError as refused:
+        worker.write(what="refused", task=task, code=refused.code, holder=refused.facts.get("holder"), agent=worker.who.agent)
+        return None
+    worker.write(what=what, task=task, id=got.get("id"), token=got.get("token"), agent=worker.who.agent)
+    return got
+
+
+def take_next(worker):
+    """The best task, again and again, until there is none."""
+    while attempt(worker, "got", "next", tasks.next_(worker.who, "dock", take=True, ttl_ms=600_000, once=Once())):
+        pass
+
+
+BARE = {"id": "", "owner": "-", "priority": 2, "deps": "-", "branch": "", "files": "[]", "acceptance": "[]"}
+
+
+def create_tasks(worker):
+    """Put so many tasks on the board, each of which may depend on the one before; titles repeat."""
+    mine = "-"
+    for n in range(worker.order["count"]):
+        fields = {name: BARE.get(name) for name in ("id", "owner", "priority", "deps", "title", "branch", "files", "acceptance")}
+        fields["deps"], fields["title"] = (mine.lower() if worker.dice.random() < SOME else "-"), f"title {n}"
+        got = worker.wire.run(tasks.create(worker.who, "dock", fields, once=Once()))
+        worker.write(what="created", id=got["id"], title=fields["title"], agent=worker.who.agent, deps=mine if fields["deps"] != "-" else "")
+        mine = got["id"]
+
+
+def finish_late(worker):
+    """Take each task for a moment and finish it about when that is over."""
+    for task in worker.order["tasks"]:
+        got = worker.wire.run(tasks.claim(worker.who, "dock", task, ttl_ms=worker.order["lease_ms"]))
+        end = time.monotonic() + worker.dice.uniform(0.5, 1.6) * worker.order["lease_ms"] / 1000
+        while time.monotonic() < end:
+            pass
+        attempt(worker, "done", task, tasks.move(worker.who, "dock", task, "done", fence=got["token"], once=Once()))
+
+
+def recover_all(worker):
+    """Recover each of these tasks as soon as it may be, unless it is over first or somebody else was faster."""
+    for task in worker.order["tasks"]:
+        while True:
+            try:
+                got = worker.wire.run(tasks.claim(worker.who, "dock", task, want="recover", ttl_ms=600_000, reason="late"))
+            except ChatError:
+                (found,) = worker.wire.run(tasks.look(worker.who.keys, "dock", [task]))["tasks"]
+                if found["status"] == "done" or found["previous_owner"]:
+                    break
+            else:
+                worker.write(what="recovered", task=task, agent=worker.who.agent, token=got["token"])
+                break
+
+
+def hold(worker):
+    """Take these tasks, and sit there."""
+    for task in worker.order["tasks"]:
+        attempt(worker, "won", task, tasks.claim(worker.who, "dock", task, ttl_ms=worker.order["lease_ms"]))
+    while not worker.ended():
+        pass
+
+
+def work(worker):
+    """Make a task, take the best one, end it one way or another, until the input ends."""
+    while not worker.ended(0):
+        fields = {**{name: BARE.get(name) for name in ("id", "owner", "priority", "deps", "title", "branch", "files", "acceptance")}, "title": "x"}
+        made = worker.wire.run(tasks.create(worker.who, "dock", fields, once=Once()))
+        worker.write(what="created", id=made["id"])
+        got = worker.wire.run(tasks.next_(worker.who, "dock", take=True, ttl_ms=worker.order.get("lease_ms", 600_000), once=Once()))
+        worker.write(what="claimed", id=got["id"], token=got["token"])
+        how = worker.dice.choice(["done", "done", "release", "cancel"])
+        why = "x" if how == "cancel" else ""
+        attempt(worker, how, got["id"], tasks.move(worker.who, "dock", got["id"].lower(), how, fence=got["token"], reason=why, once=Once()))
+
+
 def one(call):
     return (yield call)
 
@@ -197,13 +281,13 @@ def mortal(worker, flow):
 
 def die_on_the_line(worker):
     """And between a question and its answer."""
-    reply = wires._Line.reply
+    reply = wires.Line.reply
 
     def answered(line, seconds):
         worker.die(IDLE)
         return reply(line, seconds)
 
-    wires._Line.reply = answered  # type: ignore[method-assign]
+    wires.Line.reply = answered  # type: ignore[method-assign]
 
 
 def main():

@@ -125,11 +125,11 @@ def test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back(s
     with wired(server) as wire:
         wire.drive(reading.hand_out(caller(ME), ["a"], "l0", reading.Limits()))  # the server has the script now
         wire.run(messages.post(caller("p0"), "a", messages.Draft("here"), once=Once()))
-        reply = wires._Line.reply
-        monkeypatch.setattr(wires._Line, "reply", interrupted)
+        reply = wires.Line.reply
+        monkeypatch.setattr(wires.Line, "reply", interrupted)
         flow = reading.hand_out(caller(ME), ["a"], "l1", reading.Limits())
         with pytest.raises(KeyboardInterrupt):
-            wire.drive(restoring(flow, lambda: monkeypatch.setattr(wires._Line, "reply", reply)))
+            wire.drive(restoring(flow, lambda: monkeypatch.setattr(wires.Line, "reply", reply)))
         assert wire.run(plain("ECHO", "in step")) == "in step"
     assert server.ask("HGET", KEYS.marks(ME), "a").split(" ")[4] == "-", "no lease is left"
     with wired(server) as wire:

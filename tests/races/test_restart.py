@@ -141,7 +141,7 @@ def established(name):
 def test_the_kernel_watches_over_a_connection(scheme, monkeypatch):
     """Plain or TLS; the TLS of this one is none."""
     monkeypatch.setattr(ssl, "create_default_context", lambda: types.SimpleNamespace(wrap_socket=lambda sock, **_: sock))
-    with socket.create_server(("127.0.0.1", 0)) as door, closing(wires._Line(Place(f"{scheme}://127.0.0.1:{door.getsockname()[1]}"))) as line:
+    with socket.create_server(("127.0.0.1", 0)) as door, closing(wires.Line(Place(f"{scheme}://127.0.0.1:{door.getsockname()[1]}"))) as line:
         assert line.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         for option, seconds in KEEPALIVE:
             if hasattr(socket, option):

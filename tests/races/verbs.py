@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from board_verbs import BOARD_VERBS, furnish_board
 from crowd import KEYS, caller, stored
+from path_verbs import PATH_VERBS, furnish_paths
 
 from redischat.calls import agents, channels, messages
 from redischat.calls.call import Once
@@ -23,6 +25,8 @@ def furnish(wire):
             wire.run(messages.post(AMY, room, messages.Draft(f"m{n}", to=["bob"] if n == 4 else ()), once=Once()))
     wire.run(messages.ack(BOB, "-", [("dock", "", "both", 2, 0)]))
     wire.run(messages.take(BOB, ["quay"], LEASE, lease_ms=60_000, count=2))
+    furnish_board(wire)
+    furnish_paths(wire)
 
 
 class Act:
@@ -170,6 +174,7 @@ VERBS = {
     "release": Act(lambda wire: wire.run(messages.release(BOB, LEASE)), released, settles=True),
     "renew": Act(lambda wire: wire.run(messages.renew(BOB, LEASE, 60_000)), renewed, settles=True),
     "look": Act(lambda wire: wire.run(messages.look(BOB, {"dock": 0, "quay": 0})), looked, settles=True),
+    **{name: Act(act, check, settles=settles) for name, (act, check, settles) in {**BOARD_VERBS, **PATH_VERBS}.items()},
 }
 
 

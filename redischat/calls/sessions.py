@@ -1,0 +1,100 @@
+"""Sessions of harnesses: that they are there, what they do, and whether waking them works."""
+
+from __future__ import annotations
+
+from .call import Call, iso, packed, pairs, plain, run, unpacked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..keys import Keys
+
+BEAT_LIVE_MS = 60_000  # beaten by its waker, or active itself, within a minute: connected
+_WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "project")  # scripts/parts/presence.lua
+_TIMES = ("active", "beat", "started", "asked", "landed", "missed")
+
+
+def tick(keys: Keys, session: str, me: str, event: str, repository: str = "") -> Call:
+    """What a hook asks at every event (session_tick.lua); ``event``: prompt, tool, idle, other. Gives ``known news locks keep``."""
+    return run(
+        "session_tick",
+        {
+            "heads": keys.heads, "marks": keys.marks(me), "agents": keys.agents, "presence": keys.presence, "order": keys.held_order,
+            "owners": keys.held_owners, "leased": keys.leased,
+        },
+        {"session": packed(session), "me": me, "event": event, "repo": repository},
+        lambda words: dict(zip(("known", "news", "locks", "keep"), (int(word) == 1 for word in words), strict=True)),
+    )  # fmt: skip
+
+
+def begin(keys: Keys, session: str, agent: str, *, harness: str, host: str, pid: int, project: str, way: str, state: str = "idle") -> Call:
+    """A session is there (session_begin.lua); ``way``: how it is woken. Gives whether it is new."""
+    return run(
+        "session_begin",
+        {"presence": keys.presence},
+        {
+            "session": packed(session), "agent": agent, "harness": harness, "host": packed(host), "pid": pid, "project": packed(project), "way": way,
+            "state": state,
+        },
+        lambda words: str(words[0]) == "1",
+    )  # fmt: skip
+
+
+def end(keys: Keys, session: str, me: str) -> Call:
+    """A session has ended (session_end.lua). Gives whether it was known."""
+    return run(
+        "session_end",
+        {"presence": keys.presence, "agents": keys.agents, "scratch": keys.scratch(me)},
+        {"session": packed(session)},
+        lambda words: str(words[0]) == "1",
+    )
+
+
+def beat(keys: Keys, host: str, sessions: Sequence[str]) -> Call:
+    """These sessions are there (session_beat.lua). Gives ``(now in ms, [record or {}])``, in their order."""
+    return run(
+        "session_beat", {"presence": keys.presence, "scratch": keys.scratch("waker")}, {"host": packed(host)},
+        lambda words: (int(words[0]), [record(text) for text in words[1]]), (), [packed(one) for one in sessions],
+    )  # fmt: skip
+
+
+def wake(keys: Keys, session: str, what: str, way: str) -> Call:
+    """Note a wake down: ask, miss, land (session_wake.lua). Gives ``done state asked_ms landed_ms missed_ms``."""
+    return run(
+        "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")}, {"session": packed(session), "what": what, "way": way},
+        lambda words: {
+            "done": str(words[0]) == "1", "state": words[1], "asked_ms": int(words[2]), "landed_ms": int(words[3]), "missed_ms": int(words[4]),
+        },
+    )  # fmt: skip
+
+
+def every(keys: Keys) -> Call:
+    """All sessions ever seen: session -> record."""
+    return plain("HGETALL", keys.presence, read=lambda flat: {unpacked(one): found for one, text in pairs(flat).items() if (found := record(text))})
+
+
+def some(keys: Keys, sessions: Sequence[str]) -> Call:
+    """These sessions' records, in their order; {} for one that is not known."""
+    return plain("HMGET", keys.presence, *(packed(one) for one in sessions), read=lambda found: [record(text) for text in found])
+
+
+def record(text: str | None) -> dict[str, Any]:
+    """One session: ``agent harness host pid state way project``, times as ``*_ms`` and as text, ``proof``: unproved, proved or failed."""
+    words = (text or "").split(" ")
+    if len(words) != len(_WORDS):
+        return {}
+    found: dict[str, Any] = dict(zip(_WORDS, words, strict=True))
+    for name in _TIMES:
+        found[name + "_ms"] = int(found[name])
+        found[name] = iso(found[name])
+    found.update(host=unpacked(found["host"]), project=unpacked(found["project"]), pid=int(found["pid"]), proof=proof(found["landed_ms"], found["missed_ms"]))
+    return found
+
+
+def proof(landed_ms: int, missed_ms: int) -> str:
+    """What is known of waking a session."""
+    if missed_ms > landed_ms:
+        return "failed"
+    return "proved" if landed_ms else "unproved"

@@ -1,0 +1,49 @@
+"""Claude Code: its hook events (2.1.83 and later), its answers, and how an idle session of it is rung."""
+
+from __future__ import annotations
+
+import os
+
+from ..hook.shell import patched
+from .event import Answer, Event, Written, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "claude"
+WAY = "file"  # SessionStart names a file to watch; FileChanged with asyncRewake wakes
+SHELL = ("Bash",)
+_ROLES = {
+    "SessionStart": "start", "UserPromptSubmit": "prompt", "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "after",
+    "PostToolBatch": "after", "Stop": "stop", "FileChanged": "changed", "SessionEnd": "end",
+}  # fmt: skip
+_FILES = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path", "apply_patch": ""}
+
+
+def read(found: dict[str, Any]) -> Event:
+    """An event of Claude Code, or of a product that speaks like it (Codex: edits are patches)."""
+    name, tool = text(found, "hook_event_name"), text(found, "tool_name")
+    command = text(found, "tool_input", "command")
+    paths = patched(command) if tool == "apply_patch" else [path for key in [_FILES.get(tool, "")] if key and (path := text(found, "tool_input", key))]
+    return Event(
+        name, _ROLES.get(name, ""), text(found, "session_id"), cwd=text(found, "cwd"), project=os.environ.get("CLAUDE_PROJECT_DIR", ""),
+        child=bool(found.get("agent_id")), detail=text(found, "source") or text(found, "reason"), prompt=text(found, "prompt"), tool=tool, paths=paths,
+        command=command if tool in SHELL else "",
+    )  # fmt: skip
+
+
+def write(event: Event, answer: Answer) -> Written:
+    """An answer as Claude Code reads it."""
+    if answer.wake:
+        return Written(err=answer.wake, code=2)
+    own: dict[str, Any] = {"hookEventName": event.name}
+    if answer.deny:
+        own |= {"permissionDecision": "deny", "permissionDecisionReason": answer.deny}
+    if answer.context:
+        own["additionalContext"] = answer.context
+    if answer.watch:
+        own["watchPaths"] = list(answer.watch)
+    if answer.block:
+        return Written({"decision": "block", "reason": answer.block})
+    return Written({"hookSpecificOutput": own} if len(own) > 1 else None)

@@ -1,0 +1,71 @@
+"""May this tool call write where it is about to? A path that somebody else holds is refused; reading passes, and so does what is one's own."""
+
+from __future__ import annotations
+
+import os
+
+from ..calls import paths as calls
+from ..errors import ChatError
+from ..repository import find, path
+from ..text import field, when
+from .shell import consuming, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from typing import Any
+
+    from ..calls.call import Caller
+    from ..repository import Repository
+    from ..settings import Settings
+
+    Flow = Generator[Any, Any, Any]
+
+NAMED = 3  # paths in a refusal
+
+
+def targets(settings: Settings, cwd: str, files: Sequence[str], command: str) -> dict[str, tuple[Repository, list[str]]]:
+    """What a tool call writes, by repository: digest -> (repository, normal forms). What is in no repository, or cannot be locked, is nobody's."""
+    found: dict[str, tuple[Repository, list[str]]] = {}
+    for one in [*files, *(written(command, cwd) if command else ())]:
+        try:
+            whole = os.path.join(cwd, one)
+            repo = find(settings, cwd=os.path.dirname(whole) or cwd)
+            _, inside = found.setdefault(repo.digest, (repo, []))
+            inside.append(path(repo, whole, cwd))
+        except (ChatError, OSError, ValueError):
+            continue
+    return {digest: (repo, list(dict.fromkeys(inside))) for digest, (repo, inside) in found.items() if inside}
+
+
+def judge(who: Caller, targets_: dict[str, tuple[Repository, list[str]]]) -> Flow:
+    """Who else holds what this call writes. Gives the refusal, or ""."""
+    held: list[dict[str, Any]] = []
+    for repo, inside in targets_.values():
+        found = yield calls.check(who, "", repo, inside)
+        held += [one for one in found["held"] if not one["mine"] and not one["offered"]]
+    return refusal(held) if held else ""
+
+
+def refusal(held: list[dict[str, Any]]) -> str:
+    """Why not, who, until when, and what to do instead."""
+    said = []
+    for one in held[:NAMED]:
+        reason = f" ({field(one['reason'])})" if one["reason"] else ""
+        until = f"its lease ran out {when(one['expires_at'])}" if one["lapsed"] else f"until {when(one['expires_at'])}"
+        said.append(f"{one['path']} is locked by {one['holder']}{reason}, {until}")
+    more = f" and {len(held) - NAMED} more" if len(held) > NAMED else ""
+    first, channel = held[0], held[0]["channel"] or "CHANNEL"
+    way = f"redischat recover {channel} {first['path']} --reason WHY" if first["lapsed"] else f"redischat lock {channel} {first['path']} --wait 600"
+    return f"redischat: {'; '.join(said)}{more}. Nothing was written. Wait for it: {way}; or ask: redischat say {channel} - --to {first['holder']}"
+
+
+def child(command: str) -> str:
+    """Why a subagent's shell may not do this; "" where it may. It shares its parent's name, and would take its parent's mail."""
+    verbs = consuming(command)
+    if not verbs:
+        return ""
+    return (
+        f"redischat: a subagent shares its parent's name, so 'redischat {verbs[0]}' would take the parent's mail. "
+        f"Look without taking: redischat read CHANNEL --peek. Or be somebody else: --as NAME"
+    )

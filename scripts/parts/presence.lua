@@ -1,0 +1,20 @@
+-- A session as it is known: words in this order, "-" and 0 are none. `asked`, `landed` and `missed` tell of the last wake: asked for, seen to land, not seen.
+local SEEN = {"agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "project"}
+local TIMES = {"active", "beat", "started", "asked", "landed", "missed"}
+
+local function session_of(record)
+    local s, count = {}, 0
+    for word in string.gmatch(record or "", "%S+") do
+        count = count + 1
+        s[SEEN[count] or "more"] = word
+    end
+    if count ~= #SEEN then return nil end
+    for _, time in ipairs(TIMES) do s[time] = tonumber(s[time]) or 0 end
+    return s
+end
+
+local function session_text(s)
+    local words = {}
+    for i, word in ipairs(SEEN) do words[i] = s[word] end
+    return table.concat(words, " ")
+end

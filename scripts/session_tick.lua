@@ -1,0 +1,33 @@
+-- What a hook asks at every event of its session: is there news, are paths of this repository locked, is something of mine to be kept? It writes only
+-- when the session's state changes, when a wake has landed, and else every 30 s. An event is prompt, tool, idle, or other (which changes nothing).
+-- Replies: {"ok", known (0|1), news (0|1), locks (0|1), keep (0|1)}
+-- with: head, mark, presence
+local heads, marks, agents, presence, order, owners, leased = unpack(KEYS)
+local session, me, event, repo = unpack(ARGV)
+local EVERY_MS = 30000
+local STATES = {prompt = "working", tool = "working", idle = "idle"}
+
+local s = session_of(redis.call("HGET", presence, session))
+if not s then return {"ok", 0, 0, 0, 0} end
+local news, locks, keep = 0, 0, 0
+local flat = redis.call("HGETALL", marks)
+for i = 1, #flat, 2 do
+    local mark, head, epoch = mark_of(flat[i + 1]), head_of(heads, flat[i])
+    local free = mark.lease == "-" or mark.ends <= NOW_MS -- else another reader of mine is showing it
+    if head and epoch == mark.epoch and head > mark.heard and free then
+        news = 1
+        break
+    end
+end
+if repo ~= "" then locks = #redis.call("ZRANGEBYLEX", order, "[" .. repo, "(" .. repo .. "0", "LIMIT", 0, 1) end
+local state = STATES[event] or s.state
+local due = NOW_MS - s.active >= EVERY_MS
+if event ~= "other" and (state ~= s.state or due or s.asked > 0) then
+    if s.asked > 0 and event == "prompt" and s.state ~= "working" then s.landed = NOW_MS end
+    s.asked, s.state, s.active, s.beat = 0, state, NOW_MS, NOW_MS
+    redis.call("HSET", presence, session, session_text(s))
+    local display, held, holder, host, since, _, _, project = string.match(redis.call("HGET", agents, me) or "", "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
+    if holder == session then redis.call("HSET", agents, me, table.concat({display, held, holder, host, since, NOW_MS, "live", project}, " ")) end
+    if due and (redis.call("HLEN", leased) > 0 or #redis.call("ZRANGEBYLEX", owners, "[" .. me .. " ", "(" .. me .. "!", "LIMIT", 0, 1) > 0) then keep = 1 end
+end
+return {"ok", 1, news, locks, keep}
