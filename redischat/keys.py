@@ -44,6 +44,7 @@ i:<verb>:<c>:<a>:<k>  string   a mutation's reply, 10 minutes (24 h when the cal
 scratch:<a>           -        never exists: DELeted first by what must work when memory is full           take, ack, leave, ...
 door:<request>        channel  (sharded pub/sub) whoever stands in a line, or waits for one agent          paths
 bell:<a>              channel  (sharded pub/sub) something concerns this agent                             post, join, delete, identify
+ear:<a>               channel  (sharded pub/sub) never rings: whoever listens is a wait of this agent       nobody
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
 live:<c>              channel  every entry; wakes nobody                                                   every entry
 ====================  =======  ==========================================================================  ================================
@@ -135,6 +136,10 @@ class Keys:
     def bell(self, agent: str = "") -> str:
         """Doorbell of one agent, or the prefix of all of them."""
         return self.prefix + "bell:" + agent
+
+    def ear(self, agent: str) -> str:
+        """Where a wait of an agent can be seen: wakers hear its doorbell, too, so that one tells nothing of who sleeps there."""
+        return self.prefix + "ear:" + agent
 
     def room(self, channel: str) -> str:
         """Doorbell of all members of a channel."""

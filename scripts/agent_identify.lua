@@ -4,7 +4,7 @@
 -- Replies: {"ok", how, display, old_session, seen_ms, token}: how = new | mine | succeeded | taken_over. {"again", reply}
 -- {"held", display, session, host, since, seen, project}
 -- with: idem, head, notice
-local agents, sessions, heads, idem, bell = unpack(KEYS)
+local agents, sessions, heads, idem, bell, ear = unpack(KEYS)
 -- then KEYS: stream and live bell of each of its channels
 local name, display, session, host, project, token, want, keep, reason = unpack(ARGV)
 -- then ARGV: channels
@@ -17,7 +17,7 @@ local record, how, old, seen = held_by, "new", "-", 0
 if record then
     local written, held, holder, there, since, last, state, of = string.match(record, "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
     display, old, seen = written, holder, tonumber(last)
-    local waits = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", bell)[2]) -- somebody sleeps at its door: not gone, however long unseen
+    local waits = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", ear)[2]) -- a wait of its: not gone, however long unseen
     local gone = waits == 0 and (state == "ended" or NOW_MS - seen > GONE_MS)
     if held == "-" then how = "new"
     elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
@@ -32,7 +32,7 @@ if how == "taken_over" then
     for i = 1, #bound, 2 do if bound[i + 1] == name and bound[i] ~= session then redis.call("HDEL", sessions, bound[i]) end end
     for i = 10, #ARGV do
         local text = display .. " changed hands: another session speaks under this name from now on." .. (reason ~= "" and " Reason: " .. reason or "")
-        if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 14], heads, KEYS[2 * i - 13], ARGV[i], display, "taken_over", text) end
+        if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 13], heads, KEYS[2 * i - 12], ARGV[i], display, "taken_over", text) end
     end
     redis.call("SPUBLISH", bell, "taken_over")
 end

@@ -27,7 +27,9 @@ local by_id = record_of(target)
 local one = by_id and on(by_id.paths[1], target) or lapsed_on(path)
 local r = one and record_of(one.id)
 if not r then return {"path_lock_not_found", name, target} end
-if one.ends > NOW_MS then return {"path_lock_not_stale", name, by_id and target or show(path), r.owner, one.ends} end
+local last = one.ends -- a lock passes on whole: one path of it may have been renewed alone, and is its holder's
+for _, place in ipairs(r.paths) do last = math.max(last, (on(place, one.id) or one).ends) end
+if last > NOW_MS then return {"path_lock_not_stale", name, by_id and target or show(path), r.owner, last} end
 local other = in_the_way(r.paths, one.mode, me, "live")[1]
 if other then return conflict(name, other) end
 

@@ -1,11 +1,12 @@
 -- What a hook asks at every event of its session: is there news, are paths of this repository locked, is something of mine to be kept? It writes only
--- when the session's state changes, when a wake has landed, and else every 30 s. An event is prompt, tool, idle, or other (which changes nothing).
--- Replies: {"ok", known (0|1), news (0|1), locks (0|1), keep (0|1)}
+-- when the session's state changes, when a wake was asked for, and else every 30 s. An event is prompt, woken (a prompt that our wake made), tool, idle, or
+-- other (which changes nothing). A turn that ends while there is news settles: a hook looks whether it is to go on, and until then nobody wakes it.
+-- Replies: {"ok", known (0|1), news (0|1), locks (0|1), keep (1: what I hold is to be kept; 2: a wake was missed, and I was not told; 3: both)}
 -- with: head, mark, presence
 local heads, marks, agents, presence, order, owners, leased = unpack(KEYS)
 local session, me, event, repo = unpack(ARGV)
 local EVERY_MS = 30000
-local STATES = {prompt = "working", tool = "working", idle = "idle"}
+local STATES = {prompt = "working", woken = "working", tool = "working", idle = "idle"}
 
 local s = session_of(redis.call("HGET", presence, session))
 if not s then return {"ok", 0, 0, 0, 0} end
@@ -20,14 +21,15 @@ for i = 1, #flat, 2 do
     end
 end
 if repo ~= "" then locks = #redis.call("ZRANGEBYLEX", order, "[" .. repo, "(" .. repo .. "0", "LIMIT", 0, 1) end
-local state = STATES[event] or s.state
+local state = event == "idle" and news == 1 and "settling" or STATES[event] or s.state
 local due = NOW_MS - s.active >= EVERY_MS
-if event ~= "other" and (state ~= s.state or due or s.asked > 0) then
-    if s.asked > 0 and event == "prompt" and s.state ~= "working" then s.landed = NOW_MS end
+if event == "woken" and (s.asked > 0 or s.missed > s.landed) then s.landed, due = NOW_MS, true end
+if event ~= "other" and (state ~= s.state or state == "settling" or due or s.asked > 0) then
     s.asked, s.state, s.active, s.beat = 0, state, NOW_MS, NOW_MS
     redis.call("HSET", presence, session, session_text(s))
     local display, held, holder, host, since, _, _, project = string.match(redis.call("HGET", agents, me) or "", "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
     if holder == session then redis.call("HSET", agents, me, table.concat({display, held, holder, host, since, NOW_MS, "live", project}, " ")) end
     if due and (redis.call("HLEN", leased) > 0 or #redis.call("ZRANGEBYLEX", owners, "[" .. me .. " ", "(" .. me .. "!", "LIMIT", 0, 1) > 0) then keep = 1 end
 end
+if state == "working" and event ~= "other" and s.missed > s.told then keep = keep + 2 end
 return {"ok", 1, news, locks, keep}

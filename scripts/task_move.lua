@@ -28,7 +28,8 @@ else
     local no = outdated(t, name, fence) or foreign(t, name, me)
     if no then return no end
     if under and verb == "block" then return {"lease_mutation_required", name, t.id} end
-    if t.status == to and not under then return remember(idem, keep, {"ok", "already", name, t.id, to, -1, "", "", "", t.attempt}) end
+    local same = reason == "" or redis.call("HGET", texts, id .. " reason") == reason
+    if t.status == to and not under and same then return remember(idem, keep, {"ok", "already", name, t.id, to, -1, "", "", "", t.attempt}) end
     if t.status ~= to and not goes(t.status, to) then return {"task_invalid_transition", name, t.id, t.status, to} end
     local waits = to == "done" and unmet(tasks, parted(t.deps)) or ""
     if waits ~= "" then return {"task_dependency_not_ready", name, t.id, waits} end

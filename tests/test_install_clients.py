@@ -245,6 +245,11 @@ def test_a_status_says_what_it_could_not_look_at(tmp_path):
     user.has("{,}")
     found = status(place.has("{}"), elsewhere=[user.path])
     assert (found.error, found.plugin) == ("", None)
+    odd = Place(tmp_path / "odd", "codex")
+    os.makedirs(odd.path)
+    found = status(odd)
+    assert found.error
+    assert (found.trust, found.complete) == ("absent", False)
 
 
 def test_scripts_that_changed_behind_the_same_command_are_stale(tmp_path):

@@ -28,7 +28,7 @@ def identify(
 
     return run(
         "agent_identify",
-        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", me, once.key, packed(session)), "bell": keys.bell(me)},
+        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", me, once.key, packed(session)), "bell": keys.bell(me), "ear": keys.ear(me)},
         {
             "name": me, "display": name, "session": packed(session), "host": packed(host), "project": packed(project), "token": fresh(16), "want": want,
             "keep": once.seconds, "reason": reason,

@@ -190,7 +190,7 @@ def recover(who: Caller, channel: str, target: tuple[str, str], lease_ms: int, r
     def recovered(words: list[Any]) -> dict[str, Any]:
         paths, before = _paths(words[6:]), {"previous_owner": words[4], "previous_expires_at": iso(words[5])}
         told = [{"path": one["path"], **before} for one in paths]
-        return {"channel": words[0], "owner": words[1], **_whole(paths), "lock_id": words[3], "recovered": told, "born": str(words[2]) == "1"}
+        return {"channel": words[0], "owner": words[1], **_whole(paths), "recovered": told, "born": str(words[2]) == "1"}
 
     return run(
         "path_recover",

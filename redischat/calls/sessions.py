@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, iso, packed, pairs, plain, run, unpacked
+from .call import Call, Caller, iso, packed, pairs, plain, run, unpacked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+KEEP_LEFT_MS, KEEP_MS = 150_000, 300_000  # what has less to go than the one is kept for the other, while its holder works
 BEAT_LIVE_MS = 60_000  # beaten by its waker, or active itself, within a minute: connected
-_WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "project")  # scripts/parts/presence.lua
-_TIMES = ("active", "beat", "started", "asked", "landed", "missed")
+_WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "project")  # scripts/parts/presence.lua
+_TIMES = ("active", "beat", "started", "asked", "landed", "missed", "told")
 
 
 def tick(keys: Keys, session: str, me: str, event: str, repository: str = "") -> Call:
-    """What a hook asks at every event (session_tick.lua); ``event``: prompt, tool, idle, other. Gives ``known news locks keep``."""
+    """What a hook asks at every event (session_tick.lua); ``event``: prompt, woken, tool, idle, other. Gives :func:`answers`."""
     return run(
         "session_tick",
         {
@@ -25,8 +26,14 @@ def tick(keys: Keys, session: str, me: str, event: str, repository: str = "") ->
             "owners": keys.held_owners, "leased": keys.leased,
         },
         {"session": packed(session), "me": me, "event": event, "repo": repository},
-        lambda words: dict(zip(("known", "news", "locks", "keep"), (int(word) == 1 for word in words), strict=True)),
+        answers,
     )  # fmt: skip
+
+
+def answers(words: Sequence[Any]) -> dict[str, bool]:
+    """A hook's four answers: ``known news locks keep``, and ``missed``: a wake was, and the session was not told."""
+    known, news, locks, keep = (int(word) for word in words)
+    return {"known": known == 1, "news": news == 1, "locks": locks == 1, "keep": keep & 1 == 1, "missed": keep & 2 == 2}  # noqa: PLR2004 - a bit
 
 
 def begin(keys: Keys, session: str, agent: str, *, harness: str, host: str, pid: int, project: str, way: str, state: str = "idle") -> Call:
@@ -60,13 +67,27 @@ def beat(keys: Keys, host: str, sessions: Sequence[str]) -> Call:
     )  # fmt: skip
 
 
-def wake(keys: Keys, session: str, what: str, way: str) -> Call:
-    """Note a wake down: ask, miss, land (session_wake.lua). Gives ``done state asked_ms landed_ms missed_ms``."""
+def wake(keys: Keys, session: str, what: str, way: str = "", ring: str = "") -> Call:
+    """Note down what becomes of a wake: ask, miss, rest, drop, told (session_wake.lua); ``ring``: the agent to ring. Gives ``done state asked_ms look_ms``."""
     return run(
-        "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")}, {"session": packed(session), "what": what, "way": way},
-        lambda words: {
-            "done": str(words[0]) == "1", "state": words[1], "asked_ms": int(words[2]), "landed_ms": int(words[3]), "missed_ms": int(words[4]),
+        "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")}, 
+        {"session": packed(session), "what": what, "way": way, "bell": keys.bell(ring) if ring else ""},
+        lambda words: {"done": str(words[0]) == "1", "state": words[1], "asked_ms": int(words[2]), "look_ms": int(words[5])},
+    )  # fmt: skip
+
+
+def keep(who: Caller, tasks: Sequence[tuple[str, str]]) -> Call:
+    """Keep the caller's locks, and these (channel, task) that it holds, while it works (session_keep.lua). Gives ``paths tasks``: how many."""
+    keys = who.keys
+    return run(
+        "session_keep",
+        {
+            "agents": keys.agents, "held": keys.held, "order": keys.held_order, "owners": keys.held_owners, "leased": keys.leased,
+            "scratch": keys.scratch(who.me),
         },
+        {"me": who.me, "token": who.token, "agent": who.agent, "left": KEEP_LEFT_MS, "ttl": KEEP_MS},
+        lambda words: {"paths": int(words[0]), "tasks": int(words[1])},
+        [keys.channel(channel, part) for channel, _ in tasks for part in ("tasks", "leases")], [word for pair in tasks for word in pair],
     )  # fmt: skip
 
 
@@ -86,6 +107,8 @@ def record(text: str | None) -> dict[str, Any]:
     if len(words) != len(_WORDS):
         return {}
     found: dict[str, Any] = dict(zip(_WORDS, words, strict=True))
+    found["settling"] = found["state"] == "settling"  # its turn is about to end: so it works
+    found["state"] = "working" if found["settling"] else found["state"]
     for name in _TIMES:
         found[name + "_ms"] = int(found[name])
         found[name] = iso(found[name])

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PART = "board"
 CHANNEL, AGENT = "board", "amy"  # as in bench_board
 PEERS = 1_000  # active records of agent-chat: the locks, and the tasks that are held
-ROUNDS, QUICK_ROUNDS = 20, 3
-WARM = 2  # rounds that compile modules and fill caches
+ROUNDS, QUICK_ROUNDS = 20, 2
+WARM = 1  # rounds that compile modules and fill caches
 PLAN, CLAIMED = 10, 2  # of the tasks of a plan (bench_board), the one that is claimed
 LEASE = ("--lease-seconds", "86400")
 THEIRS = {"lock": "lock", "check": "check", "task claim": "task claim", "task next --claim": "task claim"}

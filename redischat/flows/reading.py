@@ -254,7 +254,7 @@ def _bells(who: Caller, rooms: dict[str, int], asked: Waiting) -> list[str]:
     keys = who.keys
     door = keys.live if asked.which == "any" else keys.room
     own = [asked.door] if asked.door else []
-    return [keys.bell(who.me), *own, *(door(room) for room in rooms), *(keys.room(room) for room in rooms if asked.which == "any")]
+    return [keys.bell(who.me), keys.ear(who.me), *own, *(door(room) for room in rooms), *(keys.room(room) for room in rooms if asked.which == "any")]
 
 
 def _looked(who: Caller, found: dict[str, Any], seen: dict[str, int], asked: Waiting) -> Flow:

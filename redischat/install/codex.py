@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..errors import ChatError
 from ..settings import told
 from . import entries, jsontext, merge
 from .command import command_line
@@ -79,7 +80,7 @@ def moved(path: str) -> list[str]:
     """What to say before our entries are taken out of ``path``: others behind them lose their approval, which goes by position."""
     try:
         root = jsontext.parse((merge.read(merge.resolved(path)) or b"{}").decode("utf-8-sig"))
-    except ValueError:
+    except (ChatError, ValueError):
         return []
     hooks = root.child("hooks")
     last = {one.event: one.group for one in entries.found(root, "codex")}
@@ -90,7 +91,7 @@ def moved(path: str) -> list[str]:
 def _ours(path: str) -> list[entries.Found]:
     try:
         return entries.found(jsontext.parse((merge.read(merge.resolved(path)) or b"{}").decode("utf-8-sig")), "codex")
-    except ValueError:
+    except (ChatError, ValueError):
         return []
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCOPES = ("user", "project")  # in a project, its folder .opencode would be made, and OpenCode then installs packages into it
-MARK = "// redischat: made by its install; `redischat uninstall` takes it away\n"
+MARK = "// redischat: made by its install, taken away by its uninstall\n"
 PYTHON, TICK = '"@PYTHON@"', '"@TICK@"'  # in the plugin's text
 
 

@@ -72,15 +72,15 @@ def installed(
 ) -> Status:
     """What ``path`` registers, held against what install would write for ``python``, ``tick`` and ``version``. Reads only; refuses nothing.
 
-    ``codex_home``: where Codex keeps its approvals; the folder of ``path`` if it is not given.
+    ``codex_home``: where Codex keeps its approvals; needed where ``path`` is a project's, else the folder of ``path``.
     """
     status = Status(client, path)
     try:
         real = merge.resolved(path)
         status.exists = merge.read(real) is not None
         status.stamp = record.stamp(state_dir, real)
-        if status.stamp:
-            status.stale = status.stamp["scripts"] != record.fingerprint(status.stamp["tick"])
+        now = record.fingerprint(status.stamp["tick"]) if status.stamp else ""
+        status.stale = status.stamp["scripts"] != now if status.stamp and now else None
         if client == "opencode":
             _plugin(status, opencode.rendered(text, python, tick) if text else "")
         else:

@@ -10,6 +10,6 @@ local function append(stream, number, name, fields)
         return nil, {"damaged", name}
     end
     local why = tostring(id.err) -- a table on real servers, an object of its own on the fake
-    if string.find(why, "equal or smaller", 1, true) or string.find(why, "too large", 1, true) then return nil, {"damaged", name} end
+    if string.find(why, "equal or smaller", 1, true) or string.find(why, "too large", 1, true) or string.find(why, "exhausted", 1, true) then return nil, {"damaged", name} end
     return nil, redis.error_reply(why)
 end

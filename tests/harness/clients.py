@@ -51,7 +51,7 @@ class Client:
             return str(program)
         if self.why.exists():
             raise Missing(f"{self.name} {self.version} could not be installed: {self.why.read_text('utf-8')}")
-        raise Missing(f"{self.name} {self.version} is not installed: python tests/harness/clients.py {self.name}")
+        raise Missing(f"{self.name} {self.version} is not installed: python tests/harness/clients.py {self.name.removesuffix('-plugin')}")
 
     def install(self):
         """Install it where it is not yet; two at once take turns. Missing: it failed, and the tests will say so too."""

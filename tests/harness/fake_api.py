@@ -12,6 +12,7 @@ import array
 import contextlib
 import fcntl
 import json
+import os
 import re
 import socket
 import struct
@@ -27,6 +28,7 @@ from typing import Any
 PLAY = re.compile(r"\bPLAY:(\d+)\b")
 HOLD_SECONDS = 60
 POLL_SECONDS = 0.01
+PARENT_SECONDS = 1
 GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
 WRITING = threading.Lock()
 
@@ -252,8 +254,16 @@ def bring_loopback_up():
             fcntl.ioctl(control, SET_FLAGS, request)
 
 
+def leave_with(parent):
+    """A test run that was killed leaves no server behind."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
+
+
 def main():
     folder = Path(sys.argv[1])
+    threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
     bring_loopback_up()
     Door.folder = folder
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)

@@ -25,7 +25,7 @@ from waiting import wait_until
 HERE = Path(__file__).parent
 ALONE = (("unshare", "--net"), ("unshare", "--map-root-user", "--net"))  # root; anybody, where the system allows it
 JOIN = {ALONE[0]: ("nsenter", "--net"), ALONE[1]: ("nsenter", "--preserve-credentials", "--user", "--net")}
-START_SECONDS = 10
+START_SECONDS = 20
 GONE_SECONDS = 3
 GRACE_SECONDS = 1
 RUN_SECONDS = 60
@@ -111,7 +111,7 @@ def strings(value):
 
 @cache
 def alone():
-    """The words that start a program in a network of its own. Skips the test where the system has none."""
+    """The words that start a program in a network of its own. None: the system has none for us."""
     if all(map(shutil.which, ("unshare", "nsenter", "setsid", "git"))):
         for words in ALONE:
             if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0:
@@ -138,22 +138,23 @@ class Lab:
         self.folder = Path(tempfile.mkdtemp(prefix="lab", dir="/tmp"))
         self.home, self.project, self.tmp = self.folder / "home", self.folder / "project", self.folder / "tmp"
         self.opened.callback(shutil.rmtree, self.folder)
+        self.env = {**self._environment(), **(env or {})}
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self):
         for place in (self.home, self.project, self.tmp, self.folder / "scripts", self.folder / "released"):
             place.mkdir()
         self._lay_answers()
         words = [*alone(), sys.executable, "-I", str(HERE / "fake_api.py"), str(self.folder)]
         with open(self.folder / "api.err", "w", encoding="utf-8") as err:
-            self.api = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=err, stderr=err)
+            self.api = subprocess.Popen(words, env=self.env, stdin=subprocess.DEVNULL, stdout=err, stderr=err)
         self.opened.callback(ended, self.api)
         self.opened.callback(self._end_strays)
-        self.env = self._environment()
-        self.env.update(env or {})
-        try:
-            port = wait_until(lambda: self._read("port"), "the fake model listens", START_SECONDS)
-        except AssertionError:
-            self.close()
-            raise
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = "http://127.0.0.1:" + wait_until(lambda: self._read("port"), "the fake model listens", START_SECONDS)
         self.network = os.readlink(f"/proc/{self.api.pid}/ns/net")
         assert self.network != os.readlink("/proc/self/ns/net"), "the fake model is not in a network of its own"
         subprocess.run(["git", "init", "-q", "-b", "main", str(self.project)], env=self.env, check=True)
@@ -200,10 +201,6 @@ class Lab:
             return wait_until(lambda: next(filter(condition, self.requests()), None), what, seconds)
         except AssertionError as late:
             raise AssertionError(f"{late}; the model was shown, at last:\n{self.requests()[-1].newest if self.requests() else 'nothing'}") from None
-
-    def asked_more(self, count, what, seconds=START_SECONDS):
-        """Wait for more than ``count`` requests; the first of the new ones."""
-        return wait_until(lambda: self.requests()[count:], what, seconds)[0]
 
     def answer(self, event, out="", *, err="", code=0, when=""):
         """What the recording hook says to an event, first laid first: ``out`` text or a value; only where ``when`` stands in what came."""

@@ -20,7 +20,7 @@ TOKEN = re.compile(
     r"|(?P<control>[\x00-\x1a\x1c-\x1f\x7f])|(?P<text>[^\x00-\x1f\x7f]+)"
 )
 LONGEST_SEQUENCE = 8192
-START_SECONDS = 30
+START_SECONDS = 45
 REPEAT_SECONDS = 1.5
 GONE_SECONDS = 5
 CTRL_C_SECONDS = 0.4
@@ -133,17 +133,21 @@ class Screen:
             self.row = self.column = 0
         elif final in "su":
             self.escape("7" if final == "s" else "8")
-        elif final in "nc":
+        elif final in "nct":
             self.answer(final, numbers[0])
 
     def answer(self, final, number):
-        """Where the cursor is; what kind of terminal this is."""
+        """Where the cursor is; how many pixels there are; what kind of terminal this is."""
         if final == "c":
             self.owed += "\x1b[?62;22c"
-        elif number == 6:
+        elif final == "t" and number == 14:
+            self.owed += f"\x1b[4;{self.rows * 16};{self.columns * 8}t"
+        elif final == "n" and number == 6:
             self.owed += f"\x1b[{self.row + 1};{min(self.column, self.columns - 1) + 1}R"
 
     def private(self, mark, final, numbers):
+        if mark == "?" and final == "p":  # a mode: unknown
+            self.owed += f"\x1b[?{numbers[0]};0$y"
         if mark == "?" and final == "h" and {47, 1047, 1049} & set(numbers):
             self.erase("J", 2)
             self.row = self.column = 0

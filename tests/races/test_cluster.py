@@ -214,7 +214,7 @@ def test_while_the_slot_migrates_a_script_is_done_whole_or_not_at_all(masters):
                     assert (held(source), held(target)) == before, (name, key)
                     passing += 1
                 else:
-                    assert name in {"look", "task_look", "path_check"}, (name, key, answer)
+                    assert name in {"look", "task_look", "path_check"} or len(call.keys) == 1, (name, key, answer)
         stable(source, target, slot)
     assert passing > 100
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from board_verbs import BOARD_VERBS, furnish_board
 from crowd import KEYS, caller, stored
+from other_verbs import OTHER_VERBS, furnish_others
 from path_verbs import PATH_VERBS, furnish_paths
 
 from redischat.calls import agents, channels, messages
@@ -27,6 +28,7 @@ def furnish(wire):
     wire.run(messages.take(BOB, ["quay"], LEASE, lease_ms=60_000, count=2))
     furnish_board(wire)
     furnish_paths(wire)
+    furnish_others(wire)
 
 
 class Act:
@@ -174,7 +176,7 @@ VERBS = {
     "release": Act(lambda wire: wire.run(messages.release(BOB, LEASE)), released, settles=True),
     "renew": Act(lambda wire: wire.run(messages.renew(BOB, LEASE, 60_000)), renewed, settles=True),
     "look": Act(lambda wire: wire.run(messages.look(BOB, {"dock": 0, "quay": 0})), looked, settles=True),
-    **{name: Act(act, check, settles=settles) for name, (act, check, settles) in {**BOARD_VERBS, **PATH_VERBS}.items()},
+    **{name: Act(act, check, settles=settles) for name, (act, check, settles) in {**BOARD_VERBS, **PATH_VERBS, **OTHER_VERBS}.items()},
 }
 
 

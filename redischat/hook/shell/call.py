@@ -20,10 +20,12 @@ class Call:
         self.walk, self.name, self.args, self.given, self.mine = walk, os.path.basename(words[0]), words[1:], given, mine
 
     def write(self, *paths: str) -> None:
+        """It writes these."""
         for path in paths:
             self.walk.write(path)
 
     def opaque(self, why: str = "") -> None:
+        """It may write what cannot be told."""
         self.walk.opaque(f"{self.name} {why or 'writes what cannot be seen before it runs'}")
 
     def again(self, words: list[str]) -> Text:

@@ -31,7 +31,8 @@ def handler(name: str) -> Handler:
         return reads
     for home in (files, edits, shells, git):
         if name in home.KNOWN:
-            return home.KNOWN[name]
+            known: Handler = home.KNOWN[name]
+            return known
     return code.KNOWN.get(name.rstrip("0123456789."), strange)
 
 

@@ -48,6 +48,7 @@ def copy(call: Call) -> None:
         call.write(*names)
     if remote and ":" in where.partition("/")[0]:
         return
+    names = [one.rpartition(":")[2] for one in names] if remote else names
     if target:
         call.write(*(os.path.join(where, os.path.basename(one.rstrip("/"))) for one in names))
     elif {"-T", "--no-target-directory"} & set(flags) or (call.name == "rsync" and ("--delete" in flags or any(one.endswith("/") for one in names))):
@@ -122,7 +123,7 @@ def unpack(call: Call) -> None:
 
 
 def squeeze(call: Call) -> None:
-    """gzip and its like: the file goes, the packed one comes; or the other way round."""
+    """Pack or unpack a file where it is, as gzip does: the file goes, the packed one comes; or the other way round."""
     flags, names = options(call.args, "S", "--suffix")
     if {"-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"} & set(flags):
         return

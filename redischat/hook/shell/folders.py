@@ -52,6 +52,7 @@ class Search:
         return True
 
     def step(self, prefix: str, segments: list[str]) -> None:
+        """Along the first segment, then on."""
         if not segments:
             if prefix and os.path.lexists(os.path.join(self.base, prefix)):
                 self.found.append(prefix)
@@ -71,6 +72,7 @@ class Search:
             self.step(os.path.join(prefix, plain(first)), rest)
 
     def fitting(self, prefix: str, pattern: str) -> list[str]:
+        """The names in a folder that fit a segment."""
         try:
             fits = re.compile(translate(_HIDDEN.sub(r"[\1]", pattern).replace("[^", "[!").replace("[!]", "!")), self.flags).match
         except re.error:
@@ -79,6 +81,7 @@ class Search:
         return [name for name, _ in self.names(prefix) if fits(name) and (dots or name[0] != ".")]
 
     def names(self, prefix: str) -> list[tuple[str, bool]]:
+        """The names in a folder, sorted, and whether each is a folder."""
         try:
             with os.scandir(os.path.join(self.base, prefix) or ".") as entries:
                 found = []

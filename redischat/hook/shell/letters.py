@@ -27,7 +27,7 @@ _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(
 _ANSI_CHARS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
-class Enough(Exception):  # noqa: N818 - it is no error, it is a limit
+class Enough(Exception):
     """The command is nested too deeply, or too long, to be followed to its end."""
 
 
@@ -51,10 +51,12 @@ class Letters:
         return found[0] if found else ""
 
     def keyword(self) -> str:
+        """The word here, if it is one of the language."""
         found = _KEYWORD.match(self.text, self.at)
         return found[0] if found else ""
 
     def char(self) -> str:
+        """The character here, "" at the end."""
         return self.text[self.at : self.at + 1]
 
     def block(self, *ends: str) -> tuple[Any, str]:
@@ -81,12 +83,20 @@ class Letters:
                 return whole
         return False
 
+    def deeper(self) -> None:
+        """One level down; who goes up again counts it down himself."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Enough
+
     def spend(self) -> None:
+        """Count a word, so that a text of nothing but words ends."""
         self.count += 1
         if self.count > MOST_WORDS:
             raise Enough
 
     def word(self) -> Word:
+        """The word here; empty, and no step, where none begins."""
         self.spend()
         parts: Word = []
         while char := self.char():
@@ -127,6 +137,7 @@ class Letters:
         before = parts[-1][1]
         if len(parts) == 1 and _ARRAY.fullmatch(before):
             self.at += 1
+            self.deeper()
             words: list[Word] = []
             self.lines()
             while self.char() not in {"", ")"}:
@@ -135,6 +146,7 @@ class Letters:
                 self.at += self.at == start
                 self.lines()
             self.at += 1
+            self.depth -= 1
             parts.append(("array", words, False))
             return True
         if before[-1] in "?*+@!":
@@ -175,13 +187,12 @@ class Letters:
         return parts
 
     def dollar(self, *, quoted: bool) -> Part:
+        """``$name``, ``${..}``, ``$(..)``, ``$((..))``, ``$'..'``."""
         self.at += 1
         if self.text.startswith("((", self.at) and self.arithmetic():
             return ("odd", "$((", quoted)
         if self.next("("):
-            self.depth += 1
             body = self.block(")")[0]
-            self.depth -= 1
             return ("run", body, quoted)
         if self.char() == "{":
             return ("var", self.braced(), quoted)
@@ -217,6 +228,7 @@ class Letters:
         return _ANSI.sub(lambda m: chr(int(m[1] or m[2], 16)) if m[1] or m[2] else chr(int(m[3], 8) & 255) if m[3] else _ANSI_CHARS.get(m[4], m[4]), text)
 
     def backtick(self, *, quoted: bool) -> Part:
+        """As ``$(..)``, with backslashes of its own."""
         start = self.at + 1
         self.at = start
         while self.char() not in {"", "`"}:

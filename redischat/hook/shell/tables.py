@@ -14,12 +14,12 @@ READERS = frozenset(
     shasum shift shopt size sleep ss ssh stat strings stty sum suspend sw_vers sync sysctl tabs tac tail telnet test times tload tokei top tput tr
     traceroute tree true tsort tty type ulimit umask unalias uname unexpand units unset uptime users vmstat w wait wall wc whatis whereis which who whoami
     whois xzcat yes zcat zgrep zless zmore zstdcat
-    """.split()
+    """.split()  # noqa: SIM905 - a page of words is read, a page of quotes is not
 )
 
 # name -> letters of flags that take a value; every other word is a file that is written.
 ALL = {
-    "rm": "", "unlink": "", "rmdir": "", "shred": "ns", "touch": "dtr", "truncate": "sr", "tee": "", "sponge": "", "ed": "p", "red": "p", "ex": "cs", "trash": "",
+    "rm": "", "unlink": "", "rmdir": "", "shred": "ns", "touch": "dtr", "truncate": "sr", "tee": "", "sponge": "", "ed": "p", "red": "p", "ex": "c", "trash": "",
     "srm": "", "dos2unix": "", "unix2dos": "", "mkfifo": "m", "nano": "", "vi": "cS", "vim": "cS", "nvim": "cS", "trash-put": "", "grm": "", "rmtrash": "",
 }  # fmt: skip
 ALL_LONGS = {"touch": "--date --reference", "truncate": "--size --reference", "shred": "--iterations --size"}

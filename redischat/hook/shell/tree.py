@@ -94,6 +94,7 @@ class Reader(Letters):
             self.skip(_BLANKS)
 
     def newline(self) -> None:
+        """Step over a line end, and the bodies of heredocs behind it."""
         self.at += 1
         due, self.due = self.due, []
         for one in due:
@@ -118,6 +119,7 @@ class Reader(Letters):
         return pipes, end
 
     def pipe(self) -> list[Node]:
+        """Commands with ``|`` between them."""
         before = self.at
         nodes = [self.command()]
         while True:
@@ -130,9 +132,8 @@ class Reader(Letters):
         return nodes
 
     def command(self) -> Node:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise Enough
+        """One command with its redirections."""
+        self.deeper()
         word = self.keyword()
         if self.text.startswith("((", self.at) and self.arithmetic():
             node = Node("simple")
@@ -149,6 +150,7 @@ class Reader(Letters):
         return node
 
     def simple(self) -> Node:
+        """Words and redirections; or, with ``()`` behind the first word, a function."""
         node = Node("simple")
         while True:
             if self.redirect(node):
@@ -164,6 +166,7 @@ class Reader(Letters):
             self.at += self.at == before
 
     def redirect(self, node: Node) -> bool:
+        """Add the redirection that stands here, if one does."""
         self.skip(_BLANKS)
         found = _REDIRECT.match(self.text, self.at)
         if not found or (found[0] in {"<", ">"} and self.text.startswith("(", found.end())):
@@ -177,6 +180,7 @@ class Reader(Letters):
         return True
 
     def script(self, text: str) -> list[list[Node]]:
+        """The pipelines of a text in backticks."""
         pipes, whole = parse(text, self.depth + 1) if self.depth < DEEPEST else ([], False)
         if not whole:
             raise Enough
@@ -194,6 +198,7 @@ class Reader(Letters):
                 return Node("group", body=body)
 
     def loop(self) -> Node:
+        """``for name in words; do ..; done``."""
         self.skip(_BLANKS)
         node = Node("for", self.skip(_LOOP_NAME))
         if not node.name and self.text.startswith("((", self.at):
@@ -211,6 +216,7 @@ class Reader(Letters):
         return node
 
     def case(self) -> Node:
+        """All that any of the patterns would run."""
         self.lines()
         self.word()
         self.lines()
@@ -229,6 +235,7 @@ class Reader(Letters):
         return Node("group", body=body)
 
     def function(self) -> Node:
+        """``function name { ..; }``."""
         self.skip(_BLANKS)
         name = self.skip(_FUNCTION_NAME)
         self.skip(_BLANKS)

@@ -14,17 +14,19 @@ from .words import UNSEEN, clean, joined, shown, words
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from .letters import Word
     from .tree import Node
 
     Text = str | Callable[[], str | None] | None  # what a command says: known, to be looked up when somebody asks, not known
 
 MOST_STEPS = 4_000  # commands gone through, each turn of a loop anew
+MOST_TEXTS = 4_000_000  # characters that words become
+MOST_DEEP = 25  # commands that run commands: sudo timeout xargs ...
 MOST_PATHS = 1_000
 MOST_SCRIPTS = 3  # scripts inside scripts: bash -c, eval
 MOST_CALLS = 10  # functions that call functions
 MOST_TEXT = 1 << 20  # of a patch or a list that lies in a file
-SCRATCH = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - where mktemp makes a name
 _ASSIGNED = re.compile(r"(\w+)(?:\[[^\]]*\])?(\+?)=", re.ASCII)
 _COPIED = re.compile(r"\d+-?|-")
 _NAMES_OF_THE_SHELL = {"$": "$$", "!": "$!", "?": "0", "RANDOM": "$RANDOM", "SECONDS": "$SECONDS", "EPOCHSECONDS": "$SECONDS", "BASHPID": "$$"}
@@ -42,6 +44,7 @@ class Stand:
         self.functions: dict[str, list[list[Node]]] = {}
 
     def copy(self) -> Stand:
+        """As it is now."""
         new = Stand()
         new.folder, new.before, new.stack, new.values, new.functions = self.folder, self.before, [*self.stack], {**self.values}, {**self.functions}
         return new
@@ -56,7 +59,7 @@ class Walk:
         self.reasons: dict[str, None] = {}
         self.verbs: list[str] = []
         self.stand = Stand()
-        self.steps = self.scripts = self.calls = 0
+        self.steps = self.texts = self.deep = self.scripts = self.calls = 0
 
     # what is noted
 
@@ -76,12 +79,18 @@ class Walk:
         """It may write what cannot be seen."""
         self.reasons[why] = None
 
+    def spend(self, texts: int) -> None:
+        """Count what words become, so that doubling ends."""
+        self.texts += texts
+        if self.texts > MOST_TEXTS:
+            raise Enough
+
     # what is looked up
 
     def base(self) -> str:
         """The folder where the shell stands; "" when it is not known."""
         place = os.path.join(self.cwd, self.stand.folder)
-        return place if UNSEEN not in place and place.startswith("/") else ""
+        return (place.rstrip("/") or "/") if UNSEEN not in place and place.startswith("/") else ""
 
     def real(self, path: str) -> str:
         """The path from the root on; "" when it is not known."""
@@ -109,7 +118,7 @@ class Walk:
         if name == "HOME":
             return [os.path.expanduser("~")]
         if name == "TMPDIR":
-            return [SCRATCH]
+            return [os.environ.get("TMPDIR", "/tmp")]  # noqa: S108 - where mktemp makes a name
         return [_NAMES_OF_THE_SHELL[name]] if name in _NAMES_OF_THE_SHELL else None
 
     # going
@@ -127,6 +136,7 @@ class Walk:
         return "".join(str(one) for one in said) if all(isinstance(one, str) for one in said) else None
 
     def node(self, node: Node, given: Text) -> Text:
+        """Go through one command of any kind; what it says."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise Enough
@@ -151,6 +161,7 @@ class Walk:
             self.stand = stand
 
     def aside(self, pipes: list[list[Node]]) -> None:
+        """``<(..)`` and ``>(..)``."""
         self.apart(lambda: self.run(pipes))
 
     def output(self, pipes: list[list[Node]]) -> str | None:
@@ -159,6 +170,7 @@ class Walk:
         return said() if callable(said) else said
 
     def loop(self, node: Node) -> Text:
+        """Each turn with its value."""
         values = [value for word in node.words for value in words(self, word)] if node.words else self.known("@")
         for value in values if values is not None else [UNSEEN + "$" + node.name]:
             self.stand.values[node.name] = [value]
@@ -166,6 +178,7 @@ class Walk:
         return None
 
     def simple(self, node: Node, given: Text) -> Text:
+        """Assignments, redirections, then the command."""
         rest, mine = [*node.words], {}
         while rest and (found := self.assigned(rest[0])):
             name, values = found
@@ -217,16 +230,20 @@ class Walk:
     def call(self, args: list[str], given: Text, mine: dict[str, list[str]] | None = None) -> Text:
         """Go through one command, its words known as far as they are."""
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > MOST_STEPS or self.deep > MOST_DEEP:
             raise Enough
         if UNSEEN in args[0]:
             self.opaque(f"runs {shown(args[0])}, which is not known before it runs")
             return None
         if args[0] in self.stand.functions:
             return self.function(args, given)
-        return handler(args[0])(Call(self, args, given, mine or {}))
+        self.deep += 1
+        said = handler(args[0])(Call(self, args, given, mine or {}))
+        self.deep -= 1
+        return said
 
     def function(self, args: list[str], given: Text) -> Text:
+        """A function of the same command."""
         if self.calls >= MOST_CALLS:
             self.opaque(f"runs {args[0]} inside itself")
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, pairwise
 
 from .folders import HIDE, MOST, matches, plain, wild
 from .tree import Reader
@@ -23,8 +23,9 @@ _MARKS = str.maketrans("", "", UNSEEN + HIDE + _SPLIT)
 _SPECIAL = re.compile(r"[][*?{},~\\!^]")
 _BRACE = re.compile(r"[{},~]")
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])")
-_VARIABLE = re.compile(r"(\w+|[@*])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|//?|\^\^?|,,?)(.*))?", re.DOTALL)
+_VARIABLE = re.compile(r"(\w+|[@*$!?])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|//?|\^\^?|,,?)(.*))?", re.DOTALL)
 _MOST_BRACES = 20
+_EACH = 30  # what one more word costs, in characters
 _MOST_NESTED = 5
 _MOST_VALUE = 1_024
 _TOKENS = re.compile(rf"{HIDE}.|[{{}},]", re.DOTALL)
@@ -43,18 +44,22 @@ def shown(text: str) -> str:
 def words(walk: Walk, word: Word) -> list[str]:
     """The arguments that a word becomes."""
     coded = _coded(walk, word)
+    walk.spend(len(coded))
     asked = any(quoted for _, _, quoted in word)
     found: list[str] = []
     for one in coded.split(_SPLIT):
         if one or (asked and _SPLIT not in coded and not _list_of_none(word)):
             for name in islice(_braces(one), MOST):
                 found += _names(walk, _home(name))
+    walk.spend(_EACH * len(found))
     return found
 
 
 def joined(walk: Walk, word: Word) -> str:
     """The one text that a word becomes in an assignment, in a here-string or in a heredoc."""
-    return plain(_home(_coded(walk, word)).replace(_SPLIT, " "))
+    coded = _coded(walk, word)
+    walk.spend(len(coded))
+    return plain(_home(coded).replace(_SPLIT, " "))
 
 
 def _list_of_none(word: Word) -> bool:
@@ -124,7 +129,7 @@ def _braces(coded: str) -> Iterator[str]:
         elif token[0] == "}" and opened:
             marks = [*opened.pop(), token.start()]
             inner = coded[marks[0] + 1 : marks[-1]]
-            options = [coded[a + 1 : b] for a, b in zip(marks, marks[1:], strict=False)] if len(marks) > 2 else _range(inner)  # noqa: PLR2004 - a comma
+            options = [coded[a + 1 : b] for a, b in pairwise(marks)] if len(marks) > 2 else _range(inner)  # noqa: PLR2004 - a comma
             if options:
                 for one in options:
                     yield from _braces(coded[: marks[0]] + one + coded[marks[-1] + 1 :])

@@ -1,0 +1,106 @@
+"""The acts of events, imports of a board, repairs and sessions, for the room that verbs.py furnishes: (act, check, whether it must work when memory is full)."""
+
+# ruff: noqa: ARG001 - all checks are called alike
+
+from __future__ import annotations
+
+from crowd import KEYS, caller
+from path_verbs import Repo, holder, named
+
+from redischat.calls import agents, channels, events, imports, sessions
+from redischat.calls.call import Once
+from redischat.calls.event_form import draft
+
+AMY, BOB, EVE = caller("amy"), caller("bob"), caller("eve")
+STATUS = draft("status", "bob", "codex", status="ready")
+SESSION, HOST = "s-1", "vm"
+
+
+def furnish_others(wire):
+    """Bob told that he is ready once, and sits in a session that is idle."""
+    wire.run(events.post(BOB, "dock", STATUS, once=Once()))
+    wire.run(sessions.begin(KEYS, SESSION, "bob", harness="claude", host=HOST, pid=1, project="/p", way="file"))
+
+
+def lengths(server, part):
+    return int(server.ask("XLEN", KEYS.channel("dock", part)))
+
+
+def told(wire, server, answer):
+    assert (answer["n"], lengths(server, "events")) == (2, 2)
+
+
+def marked(wire, server, answer):
+    assert server.ask("HGET", KEYS.channel("dock", "event_marks"), "bob").split(" ")[0] == "1"
+
+
+def whole(part):
+    def check(wire, server, answer):
+        assert answer["dropped"] == 0
+        assert lengths(server, part) == answer["kept"]
+
+    return check
+
+
+def lock_row(path):
+    return {
+        "id": "c" * 32, "owner": "eve", "mode": "x", "expires": 4_000_000_000_000, "locked": 1, "updated": 1, "before": "-", "before_expires": 0, "reason": "",
+        "why": "", "repo": Repo.digest, "key": Repo.key, "paths": [named(path)[1]],
+    }  # fmt: skip
+
+
+def lock_imported(wire, server, answer):
+    assert (answer["stored"], answer["there"]) == (1, [])
+    assert holder(wire, "old")["holder"] == "eve"
+
+
+def cursor_imported(wire, server, answer):
+    assert answer["set"] == ["eve"]
+    assert wire.run(agents.marks(EVE))["dock"]["read"] == 3
+    assert "eve" in wire.run(channels.members(KEYS, "dock"))
+
+
+def session(wire):
+    return wire.run(sessions.some(KEYS, [SESSION]))[0]
+
+
+def begun(wire, server, answer):
+    assert session(wire)["harness"] == "codex"
+
+
+def ticked(wire, server, answer):
+    assert (answer["known"], session(wire)["state"]) == (True, "working")
+
+
+def ended(wire, server, answer):
+    assert (answer, session(wire)["state"]) == (True, "ended")
+
+
+def beaten(wire, server, answer):
+    assert [one.get("agent") for one in answer[1]] == ["bob", None]
+
+
+def asked(wire, server, answer):
+    assert session(wire)["asked_ms"] > 0
+
+
+OTHER_VERBS = {
+    "event post": (lambda wire: wire.run(events.post(BOB, "dock", STATUS, once=Once())), told, False),
+    "event ack": (lambda wire: wire.run(events.ack(BOB, "dock", epoch_of(wire), "bob", 1)), marked, True),
+    "event repair": (lambda wire: wire.run(events.repair(BOB, "dock")), whole("events"), True),
+    "audit repair": (lambda wire: wire.run(channels.repair_audits(BOB, "dock")), whole("audits"), True),
+    "path import": (lambda wire: wire.run(imports.locks(AMY, "dock", [lock_row("old")], once=Once())), lock_imported, False),
+    "cursor import": (lambda wire: wire.run(imports.cursors(AMY, "dock", {"eve": 3})), cursor_imported, False),
+    "session begin": (
+        lambda wire: wire.run(sessions.begin(KEYS, SESSION, "bob", harness="codex", host=HOST, pid=2, project="/p", way="queue")), begun, False
+    ),
+    "session tick": (lambda wire: wire.run(sessions.tick(KEYS, SESSION, "bob", "prompt")), ticked, False),
+    "session end": (lambda wire: wire.run(sessions.end(KEYS, SESSION, "bob")), ended, True),
+    "session beat": (lambda wire: wire.run(sessions.beat(KEYS, HOST, [SESSION, "unknown"])), beaten, True),
+    "session wake": (lambda wire: wire.run(sessions.wake(KEYS, SESSION, "ask", "file")), asked, True),
+}  # fmt: skip
+
+
+def epoch_of(wire):
+    """The epoch of the dock, as its head has it."""
+    return wire.run(channels.facts(KEYS, "dock")).get("epoch", "") if hasattr(wire, "pipe") else ""
