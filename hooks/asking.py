@@ -9,10 +9,15 @@ import _signal
 import _socket
 import posix
 import sys
-from time import monotonic, strftime
+from _thread import start_new_thread
+from time import monotonic, sleep, strftime, time
 
-LIMIT_S, CONNECT_S, STDIN_S = 2.0, 0.3, 1.0
+LIMIT_S, CONNECT_S, STDIN_S = 1.8, 0.3, 1.0  # of the 2 s that a host may lose, the start and the end of the process are the rest
+SETTLE_S = 0.4  # after the limit, for the package to give back what it took
 MOST, LOG_BYTES, ANSWERS = 8 << 20, 200_000, 4
+MARK_S = 60  # an event that comes often is noted once a minute
+WAKER_S = 20.0  # one that said nothing of itself for so long does not run: whoever goes idle lets another one start
+OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes
 KINDS = {
     "UserPromptSubmit": "prompt", "PreToolUse": "tool", "PostToolUse": "tool", "PostToolUseFailure": "tool", "PostToolBatch": "tool", "Stop": "idle",
     "BeforeAgent": "prompt", "BeforeTool": "tool", "AfterTool": "tool", "AfterAgent": "idle", "FileChanged": "other",
@@ -29,18 +34,20 @@ class Odd(Exception):
 def main() -> int:
     """One event; the exit code."""
     client = sys.argv[1] if len(sys.argv) > 1 else "claude"
-    raw = b""
+    raw, answers = b"", []
     try:
         raw = stdin()
         event = parsed(raw)
         card = session(event)
-        if card is None or not wanted(event, card):
+        if card is not None:
+            mark(card, client, event["hook_event_name"])
+        if card is None or not wanted(event, card, answers):
             return 0
     except Odd:
         pass
     except BaseException as error:  # noqa: BLE001 - a hook never breaks its host
         return log(f"{type(error).__name__}: {error}")
-    return package(client, raw)
+    return package(client, raw, answers)
 
 
 def stdin() -> bytes:
@@ -104,28 +111,65 @@ def session(event: dict) -> "dict | None":
         raise Odd
     try:
         with open(f"{state()}/sessions/{safe}", encoding="utf-8") as file:
-            return dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+            card = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
     except OSError:
         return None
+    if card.get("ended") == "gone":  # taken for dead, and here it is
+        raise Odd
+    return None if card.get("ended") else card
 
 
-def wanted(event: dict, card: dict) -> bool:
-    """Is there something to say or to refuse? One question to the broker."""
+def mark(card: dict, client: str, name: str) -> None:
+    """Note that this event came (redischat/hook/fired.py): a hook that is registered and never runs looks like one that works."""
+    folder = f"{state()}/fired"
+    path = f"{folder}/{card.get('mark')}.{client}.{name}"
+    try:
+        if time() - posix.stat(path).st_mtime < MARK_S:
+            return
+    except OSError:
+        pass
+    try:  # noqa: SIM105 - contextlib costs a millisecond
+        posix.mkdir(folder, 0o700)
+    except OSError:
+        pass  # it is there; or it cannot be made, and the next line says so to nobody
+    try:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(__file__.rpartition("/")[0] + "/tick.py\n")
+    except OSError:
+        return
+
+
+def wanted(event: dict, card: dict, answers: "list[int]") -> bool:
+    """Is there something to say, to refuse or to do? One question to the broker; ``answers`` holds what it said."""
     name, child = event["hook_event_name"], bool(event.get("agent_id"))
     if name not in KINDS or (child and name not in BEFORE):
         return False
     if child and "redischat" in str(event.get("tool_input", "")):
         raise Odd
-    known, news, locks, keep = ask(card, "other" if child else KINDS[name])
-    if not known:
+    kind = "other" if child else KINDS[name]
+    if kind == "prompt" and str(event.get("prompt", "")).lstrip().startswith(OURS):
+        kind = "woken"
+    answers += ask(card, kind)
+    known, news, locks, keep = answers
+    if not known or (kind == "idle" and deaf()):
         raise Odd
-    return bool(locks or keep) if name in BEFORE else bool(news or keep)
+    return bool(locks or keep & 1) if name in BEFORE else bool(news or keep)
+
+
+def deaf() -> bool:
+    """Does no waker run on this host?"""
+    try:
+        return time() - posix.stat(f"{state()}/waker/{posix.uname().nodename}/status").st_mtime > WAKER_S
+    except OSError:
+        return True
 
 
 def ask(card: dict, kind: str) -> "list[int]":
     """The four answers of session_tick.lua."""
     if "sha" not in card:
         raise Odd
+    if not card.get("socket"):
+        start_new_thread(leave, ())
     sock = _socket.socket(_socket.AF_UNIX if card.get("socket") else _socket.AF_INET6 if ":" in card["host"] else _socket.AF_INET, _socket.SOCK_STREAM)
     sock.settimeout(CONNECT_S)
     try:
@@ -150,6 +194,12 @@ def ask(card: dict, kind: str) -> "list[int]":
     return [int(line[1:]) for line in lines if line[:1] == b":"]
 
 
+def leave() -> None:
+    """End this process when its time is up: a name service that hangs hears no alarm."""
+    sleep(max(0.0, STARTED + LIMIT_S + SETTLE_S - monotonic()))
+    posix._exit(0)  # noqa: SLF001 - what os gives under the same name
+
+
 def wire(words: "list[str]") -> bytes:
     """A command as RESP."""
     out = [b"*%d\r\n" % len(words)]
@@ -159,17 +209,18 @@ def wire(words: "list[str]") -> bytes:
     return b"".join(out)
 
 
-def package(client: str, raw: bytes) -> int:
-    """Let the package look at it, in this process."""
+def package(client: str, raw: bytes, answers: "list[int]") -> int:
+    """Let the package look at it, in this process, with what the broker said already."""
+    start_new_thread(leave, ())
     try:
         here = __file__.rpartition("/")[0]
         root = here.rpartition("/")[0]
         python = sys.executable.rpartition("/")[0].rpartition("/")[0]
         site = f"{python}/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
-        sys.path[:0] = [site, root.rpartition("/")[0] if root.endswith("/redischat") else root]
+        sys.path[:0] = [site, root.rpartition("/")[0] if "__init__.py" in posix.listdir(root) else root]  # in the package; in a checkout, whatever its name
         from redischat.harness.entry import main as entry
 
-        return entry(client, raw, STARTED + LIMIT_S)
+        return entry(client, raw, STARTED + LIMIT_S, answers)
     except BaseException as error:  # noqa: BLE001 - a hook never breaks its host
         return log(f"{type(error).__name__}: {error}")
 

@@ -1,4 +1,4 @@
-"""Where scripts/ lies: beside the package in a checkout, inside it in a wheel."""
+"""Where scripts/ and hooks/ lie: beside the package in a checkout, inside it in a wheel."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Settings:
         self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
         self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
         self.workspace = self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default")
-        self.session_id = told(env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or "")
+        self.session_id = told(env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or env.get("GEMINI_SESSION_ID") or "")
         self.session = self.session_id or f"shell@{host()}:{self.home}"
         self.bindings = self._bindings()
         self.wished = config.get("agent", "")

@@ -96,6 +96,14 @@ def when(iso: str | None) -> str:
     return f"{iso[:10]} {iso[11:19]}Z" if iso else "never"
 
 
+def age(seconds: float) -> str:
+    """How long ago, in its largest unit: ``40 s``, ``7 min``, ``3 h``, ``2 d``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"
+
+
 def listed(names: list[str], count: int) -> str:
     """Names up to the number a receipt shows, then a count."""
     if count <= len(names):

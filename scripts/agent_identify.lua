@@ -3,8 +3,8 @@
 -- Each change of hands leaves a notice in the agent's channels and rings the old holder.
 -- Replies: {"ok", how, display, old_session, seen_ms, token}: how = new | mine | succeeded | taken_over. {"again", reply}
 -- {"held", display, session, host, since, seen, project}
--- with: idem, head, notice
-local agents, sessions, heads, idem, bell, ear = unpack(KEYS)
+-- with: idem, head, notice, presence
+local agents, sessions, heads, idem, bell, ear, presence = unpack(KEYS)
 -- then KEYS: stream and live bell of each of its channels
 local name, display, session, host, project, token, want, keep, reason = unpack(ARGV)
 -- then ARGV: channels
@@ -18,7 +18,9 @@ if record then
     local written, held, holder, there, since, last, state, of = string.match(record, "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
     display, old, seen = written, holder, tonumber(last)
     local waits = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", ear)[2]) -- a wait of its: not gone, however long unseen
-    local gone = waits == 0 and (state == "ended" or NOW_MS - seen > GONE_MS)
+    local seat = session_of(redis.call("HGET", presence, holder))
+    local beaten = seat and seat.state ~= "ended" and NOW_MS - seat.beat < LIVE_MS -- idle for days, and its harness is there
+    local gone = waits == 0 and not beaten and (state == "ended" or NOW_MS - seen > GONE_MS)
     if held == "-" then how = "new"
     elseif holder == session or redis.call("HGET", sessions, session) == name then how = "mine"
     elseif gone and of == project and there == host then how = "succeeded" -- the same path elsewhere is another place (all containers have one)
@@ -32,7 +34,7 @@ if how == "taken_over" then
     for i = 1, #bound, 2 do if bound[i + 1] == name and bound[i] ~= session then redis.call("HDEL", sessions, bound[i]) end end
     for i = 10, #ARGV do
         local text = display .. " changed hands: another session speaks under this name from now on." .. (reason ~= "" and " Reason: " .. reason or "")
-        if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 13], heads, KEYS[2 * i - 12], ARGV[i], display, "taken_over", text) end
+        if redis.call("HEXISTS", heads, ARGV[i]) == 1 then notice(KEYS[2 * i - 12], heads, KEYS[2 * i - 11], ARGV[i], display, "taken_over", text) end
     end
     redis.call("SPUBLISH", bell, "taken_over")
 end

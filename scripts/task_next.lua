@@ -6,7 +6,7 @@
 local world, heads, agents, tasks, texts, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, claim, ttl, reason = unpack(ARGV)
 local keys = {world = world, tasks = tasks, texts = texts, ready = ready, leases = leases, leased = leased, audits = audits, live = live}
-local STEP = 100
+local STEP = 20
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 local past = again(idem)
@@ -21,12 +21,12 @@ end
 repeat -- those before may all be meant for others
     local ids = redis.call("ZRANGE", ready, at, at + STEP - 1)
     for i, record in ipairs(#ids > 0 and redis.call("HMGET", tasks, unpack(ids)) or {}) do
-        local t = task_of(record or "")
-        if not best and t and (t.owner == "-" or is_mine(t, me)) then better(ids[i], t) end
+        local t = not best and task_of(record or "") -- the first one that is not meant for somebody else
+        if t and (t.owner == "-" or is_mine(t, me)) then better(ids[i], t) end
     end
     at = at + STEP
 until best or #ids < STEP
-for _, id in ipairs(redis.call("ZRANGEBYSCORE", leases, 1, NOW_MS, "LIMIT", 0, 10 * STEP)) do
+for _, id in ipairs(redis.call("ZRANGEBYSCORE", leases, 1, NOW_MS, "LIMIT", 0, 1000)) do
     local t = task_of(redis.call("HGET", tasks, id) or "")
     if t and unmet(tasks, parted(t.deps)) == "" then better(id, t) end -- what it was begun on may have been reopened since
 end

@@ -6,6 +6,8 @@ the broker's own: the model only demands that they rise for ever.
 
 from __future__ import annotations
 
+from typing import Any
+
 from redischat.calls import paths as calls
 
 WAYS = {
@@ -214,7 +216,7 @@ class Board(Book):
 
     def take(self, me, name, got, *, ends, steal):
         """A claim."""
-        had = self.claims.get(name)
+        had: Any = self.claims.get(name)
         if had and had.owner != me and not (had.lapsed and steal):
             raise Refused("CLAIM_TAKEN")
         how = "claimed" if not had else "renewed" if had.owner == me else "recovered"
@@ -255,10 +257,10 @@ class Model(Board):
             del self.records[lock.id]
 
     def put(self, path, lock):
-        """Where its owner has one, that one is raised."""
+        """Where its owner has one, that one is raised; an exclusive one that ran out counts for nothing."""
         mine = self.on(path, lock.owner)
         if mine:
-            mine.mode, mine.lapsed = "exclusive" if clash(mine.mode, lock.mode) else "shared", False
+            mine.mode, mine.lapsed = "exclusive" if not mine.lapsed and clash(mine.mode, lock.mode) else lock.mode, False
             return
         self.held.setdefault(path, {})[lock.owner] = lock
         self.records.setdefault(lock.id, []).append(path)

@@ -16,13 +16,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
+from mutants_coordination import COORDINATION, FAKE
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("redischat", "scripts", "tests", "pyproject.toml", "README.md")
 AT_ONCE = 2  # mutants side by side
 SECONDS = 90  # a mutant that runs longer hangs
 KNOWN = ("AssertionError", "assert ", "Failed: ")
 RACES = "tests/races/"
-FAKE = "[sync-fake]"
 
 
 class Mutant:
@@ -42,7 +43,7 @@ MUTANTS = [
         RACES + "test_at_once.py::test_one_of_many_sessions_gets_the_name_and_its_token_is_the_one_that_counts[valkey]",
     ),
     Mutant(
-        "identify without its lock", "redischat/cli/agents.py", "        flock(door, LOCK_EX)\n", "",
+        "identify without its lock", "redischat/binding.py", "        flock(door, LOCK_EX)\n", "",
         RACES + "test_at_once.py::test_the_token_that_is_kept_is_the_one_that_was_drawn_last[valkey]",
     ),
     Mutant(
@@ -177,7 +178,7 @@ MUTANTS = [
         RACES + "test_at_once.py::test_the_last_of_many_leavers_closes_the_channel_once[valkey]",
     ),
     Mutant(
-        "who joins twice counts twice", "scripts/parts/join.lua", 'if state == "in" then return "already" end', "",
+        "who joins twice counts twice", "scripts/parts/join.lua", 'if state == "in" and kept then return "already" end', "",
         RACES + "test_at_once.py::test_one_agent_that_joins_many_times_at_once_is_one_member[valkey]",
     ),
     Mutant(
@@ -220,6 +221,7 @@ MUTANTS = [
         "tests/test_broker.py::test_a_server_whose_socket_was_deleted_gets_no_twin",
     ),
 ]  # fmt: skip
+MUTANTS += [Mutant(*row) for row in COORDINATION]
 
 
 def planted(mutant: Mutant, home: str) -> str:
@@ -228,7 +230,7 @@ def planted(mutant: Mutant, home: str) -> str:
     for part in PARTS:
         source, target = os.path.join(ROOT, part), os.path.join(copy, part)
         if os.path.isdir(source):
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
         elif os.path.exists(source):
             shutil.copy(source, target)
     path = os.path.join(copy, mutant.file)

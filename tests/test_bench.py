@@ -75,7 +75,13 @@ def test_every_part_gives_its_records_and_nothing_is_left(place):
     assert first["part"] == "machine"
     assert first["quick"] is True
     assert all(set(row) == FIELDS for row in rows)
-    assert [part for i, part in enumerate(row["part"] for row in rows) if not i or part != rows[i - 1]["part"]] == ["posts", "wakes", "commands", "board"]
+    assert [part for i, part in enumerate(row["part"] for row in rows) if not i or part != rows[i - 1]["part"]] == [
+        "posts",
+        "wakes",
+        "commands",
+        "board",
+        "hooks",
+    ]
     for what in (
         "8 processes, 1,000 members", "100 waiters", "1 waiter", "redischat say, 100,000 messages", "redischat wait, 10 messages",
         "lock of a free file, 10,000 locked / 10 locked", "task claim, 2,000 tasks / 10 tasks", "redischat lock, 10,000 locked", "a path handed on",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter, deque
+from typing import Any
 
 import fakeredis
 import pytest
@@ -47,7 +48,9 @@ class World:
         client.flushall()
         client.hset(KEYS.heads, "dock", "0 e dock")
         self.client, self.connection, self.model = client, Connection(client, "model"), Model()
-        self.dice, self.did, self.past, self.count = random.Random(seed), Counter(), deque(maxlen=8), 0
+        self.did: Counter[str] = Counter()
+        self.past: deque[tuple[Any, ...]] = deque(maxlen=8)
+        self.dice, self.count = random.Random(seed), 0
         self.acts = [
             self.create, *[self.claim] * 4, *[self.next] * 2, *[self.move] * 4, *[self.update] * 2, *[self.task_runs_out] * 2, self.notice, self.take,
             self.drop, self.claim_runs_out, *[self.lock] * 4, *[self.unlock] * 2, *[self.renew] * 2, *[self.recover] * 2, self.check, *[self.lock_runs_out] * 2,
@@ -71,10 +74,10 @@ class World:
         except ChatError as refused:
             got = refused.code
         try:
-            want, code = verb(got), None
+            want, code = verb(got), ""
         except Refused as refused:
             want, code = None, refused.args[0]
-        assert (got if isinstance(got, str) else None) == code, self.story()
+        assert (got if isinstance(got, str) else "") == code, self.story()
         self.did[code] += 1
         return None if code else got, want
 
@@ -179,6 +182,7 @@ class World:
         if got is not None:
             seen = {"" if one["path"] == "." else one["path"]: (one["mode"], one["token"], one["lock_id"]) for one in got["paths"]}
             assert seen == want, self.story()
+            assert (got["token"], got["lock_id"]) in {(token, id_) for _, token, id_ in seen.values()}, self.story()
             self.did["lock granted"] += 1
 
     def target(self, me):

@@ -14,7 +14,7 @@ import pytest
 from waiting import wait_until
 
 from redischat import Client
-from redischat.calls import channels, claims, events, imports, messages, paths, tasks
+from redischat.calls import agents, channels, claims, events, imports, messages, paths, sessions, tasks
 from redischat.calls.call import Caller, Once, fresh
 from redischat.calls.event_form import draft as draft_event
 from redischat.errors import ChatError, NotYou
@@ -122,6 +122,7 @@ def raw_calls(who):
     draft = messages.Draft("hello")
     row = (9, "m", "heron", 1_700_000_000_000_000, "old words", "", "*", "", "", "", "")
     return {
+        "agent_release": agents.release(who),
         "channel_open": channels.open(who, "dock", once=once), "channel_leave": channels.leave(who, "dock", once=once),
         "channel_close": channels.close(who, "dock", "x", once=once), "channel_reopen": channels.reopen(who, "dock", once=once),
         "channel_mode": channels.mode(who, "dock", "broadcast", "x", once=once), "channel_briefing": channels.briefing(who, "dock", "x", "x", once=once),
@@ -138,6 +139,7 @@ def raw_calls(who):
         "cursor_import": imports.cursors(who, "dock", {}), "path_lock": paths.lock(who, "dock", REPO, WANTED), "path_leave": paths.leave(who, REPO, WANTED),
         "path_unlock": paths.unlock(who, "dock", [("x", "x")], once=once), "path_renew": paths.renew(who, "dock", [("x", "x")], 1_000, once=once),
         "path_recover": paths.recover(who, "dock", ("x", "x"), 1_000, "y", once=once), "path_repair": paths.repair(who, "dock"), "path_stand": paths.stand(who, "r", "from", "x"),
+        "session_follow": sessions.follow(who, "s-2", "h"), "session_keep": sessions.keep(who, [("dock", "t-1")]),
     }  # fmt: skip
 
 
@@ -151,6 +153,7 @@ NEEDS_NO_TOKEN = {  # script: why
     "session_begin": "presence: a hint, which is beside the name",
     "session_beat": "likewise",
     "session_end": "likewise",
+    "session_reach": "changes nothing",
     "session_tick": "likewise",
     "session_wake": "likewise",
     "task_notice": "says what is so, in nobody's interest",

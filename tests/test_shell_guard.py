@@ -17,7 +17,7 @@ from redischat.hook.shell import consuming, patched, unknown, written
 RECALL = 0.95
 SECONDS = 2.0  # for 10 KB of anything: a wide limit, the real figure is some ms
 PIECES = [
-    "$(", "`", "((", "))", "(", ")", "{", "}", "[[", "]]", "\"", "'", "\\", "\n", ";", "&&", "||", "|", "&", ">", ">>", "<", "<<EOF\n", "EOF\n", "<<<", "<(", ">(", "${x", "${x:-",
+    "$(", "`", "((", "))", "(", ")", "{", "}", "[[", "]]", '"', "'", "\\", "\n", ";", "&&", "||", "|", "&", ">", ">>", "<", "<<EOF\n", "EOF\n", "<<<", "<(", ">(", "${x", "${x:-",
     "$x", "$", "#", "*", "**", "?", "[", "]", "{a,b}", "{1..9}", "~", "for f in ", "do ", "done ", "if ", "then ", "fi ", "case x in ", "esac ", ";;", "while ", "function f ",
     "f() ", "f ", "sed -i ", "rm ", "cp ", "mv ", "git checkout ", "find . -exec ", "xargs ", "bash -c ", "eval ", "python - ", "cd ", "x=", "x=(", "=", " ", "a", "src/a.py ", "\t",
     "\x00", "\x01", "\x02", "\ud83d", "é", "$'", "\\x41", "trap ", "tee ", "-", "--", "awk ", "perl -e ", "git apply ", "patch ", "dd of=", "curl -o ", "tar cf ",
@@ -78,7 +78,7 @@ def test_the_corpus_is_large_and_nearly_all_of_its_writes_are_seen(town_, capsys
         expected, found, said = expected + len(truth), found + len(truth & told), said + len(told)
     alarms = [one for one in READS if written(one, str(town_))]
     with capsys.disabled():
-        print(
+        print(  # noqa: T201 - the figure is what the corpus is for
             f"\nshell guard: {len(WRITES) + len(READS) + len(UNKNOWN)} commands, recall {found}/{expected} = {found / expected:.3f},"
             f" precision {found}/{said} = {found / said:.3f}, false alarms {len(alarms)}/{len(READS)}"
         )

@@ -10,12 +10,13 @@ from .claims import AsyncClaims
 from .events import AsyncEvents
 from .messages import AsyncMessages
 from .paths import AsyncPaths
+from .presence import AsyncPresence
 from .state import AsyncStanding
 from .tasks import AsyncTasks
 from .transcripts import AsyncTranscripts
 
 
-class AsyncClient(AsyncAgents, AsyncChannels, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncTasks, AsyncPaths, AsyncEvents, AsyncStanding):
+class AsyncClient(AsyncAgents, AsyncPresence, AsyncChannels, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncTasks, AsyncPaths, AsyncEvents, AsyncStanding):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).

@@ -28,13 +28,24 @@ def identify(
 
     return run(
         "agent_identify",
-        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", me, once.key, packed(session)), "bell": keys.bell(me), "ear": keys.ear(me)},
+        {"agents": keys.agents, "sessions": keys.sessions, "heads": keys.heads, "idem": keys.idem("identify", me, once.key, packed(session)), "bell": keys.bell(me), "ear": keys.ear(me), "presence": keys.presence},
         {
             "name": me, "display": name, "session": packed(session), "host": packed(host), "project": packed(project), "token": fresh(16), "want": want,
             "keep": once.seconds, "reason": reason,
         },
         bound, tail, rooms,
     )  # fmt: skip
+
+
+def release(who: Caller) -> Call:
+    """Give the caller's name back (agent_release.lua). Gives whether it was held."""
+    keys = who.keys
+    return run(
+        "agent_release",
+        {"agents": keys.agents, "sessions": keys.sessions, "scratch": keys.scratch(who.me)},
+        {"me": who.me, "token": who.token},
+        lambda words: str(words[0]) == "1",
+    )
 
 
 def record(text: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import agents
 from .call import Call, Caller, iso, packed, pairs, plain, run, unpacked
 
 TYPE_CHECKING = False
@@ -12,8 +13,24 @@ if TYPE_CHECKING:
     from ..keys import Keys
 
 KEEP_LEFT_MS, KEEP_MS = 150_000, 300_000  # what has less to go than the one is kept for the other, while its holder works
+SETTLE_MS = 3_000  # scripts/session_wake.lua: so long a hook may look for news at the end of a turn
 BEAT_LIVE_MS = 60_000  # beaten by its waker, or active itself, within a minute: connected
-_WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "project")  # scripts/parts/presence.lua
+_WORDS = (
+    "agent",
+    "harness",
+    "host",
+    "pid",
+    "state",
+    "active",
+    "beat",
+    "started",
+    "way",
+    "asked",
+    "landed",
+    "missed",
+    "told",
+    "project",
+)  # scripts/parts/presence.lua
 _TIMES = ("active", "beat", "started", "asked", "landed", "missed", "told")
 
 
@@ -70,7 +87,7 @@ def beat(keys: Keys, host: str, sessions: Sequence[str]) -> Call:
 def wake(keys: Keys, session: str, what: str, way: str = "", ring: str = "") -> Call:
     """Note down what becomes of a wake: ask, miss, rest, drop, told (session_wake.lua); ``ring``: the agent to ring. Gives ``done state asked_ms look_ms``."""
     return run(
-        "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")}, 
+        "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")},
         {"session": packed(session), "what": what, "way": way, "bell": keys.bell(ring) if ring else ""},
         lambda words: {"done": str(words[0]) == "1", "state": words[1], "asked_ms": int(words[2]), "look_ms": int(words[5])},
     )  # fmt: skip
@@ -88,6 +105,26 @@ def keep(who: Caller, tasks: Sequence[tuple[str, str]]) -> Call:
         {"me": who.me, "token": who.token, "agent": who.agent, "left": KEEP_LEFT_MS, "ttl": KEEP_MS},
         lambda words: {"paths": int(words[0]), "tasks": int(words[1])},
         [keys.channel(channel, part) for channel, _ in tasks for part in ("tasks", "leases")], [word for pair in tasks for word in pair],
+    )  # fmt: skip
+
+
+def follow(who: Caller, session: str, host: str, old: str = "") -> Call:
+    """The caller goes on in this session (session_follow.lua); ``old``: the one it was, "" = whichever holds its name. Gives ``(agent, whether held)``."""
+    keys = who.keys
+    return run(
+        "session_follow", {"agents": keys.agents, "sessions": keys.sessions, "presence": keys.presence},
+        {"me": who.me, "token": who.token, "session": packed(session), "host": packed(host), "old": packed(old) if old else ""},
+        lambda words: (str(words[0]), str(words[1]) == "1"),
+    )  # fmt: skip
+
+
+def reach(keys: Keys, names: Sequence[str]) -> Call:
+    """Where some agents are (session_reach.lua): ``[(now in ms, how many sleep at a wait of its, agent's record, its session's record)]``, {} for none."""
+    asked = [name.lower() for name in names]
+    return run(
+        "session_reach", {"agents": keys.agents, "presence": keys.presence}, {},
+        lambda words: [(int(words[0]), int(sleepers), agents.record(one), record(seat)) for sleepers, one, seat in words[1]],
+        [keys.ear(name) for name in asked], asked,
     )  # fmt: skip
 
 

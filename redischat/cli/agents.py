@@ -8,7 +8,7 @@ from contextlib import suppress
 from .. import names
 from ..binding import alone, write
 from ..calls import agents as calls
-from ..errors import CannotKeep, CouldNotLook, NoIdentity, TwoIdentities, Usage
+from ..errors import CannotKeep, ChatError, CouldNotLook, NoIdentity, TwoIdentities, Usage
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
@@ -22,33 +22,52 @@ if TYPE_CHECKING:
 
     from .seat import Seat
 
+_HARNESSES = {"CLAUDE_CODE_SESSION_ID": "claude", "GEMINI_SESSION_ID": "gemini"}  # whose shell says which session it is of
+
 
 def identify(
     seat: Seat, *, name: str, project: bool = False, take_over: bool = False, force: bool = False, reason: str | None = None, idem: str | None = None
 ) -> int:
     """Bind a name to this session; the token goes into this user's state directory."""
+    got, others = become(seat, name, project=project, take_over=take_over, force=force, reason=reason, idem=idem)
+    if seat.json:
+        put(record({key: value for key, value in got.items() if key != "token"}))
+        return 0
+    put(_identified(got, seat.settings))
+    if others:
+        put(
+            f"  {' and '.join(others)} {'is' if len(others) == 1 else 'are'} bound to this project too: say --as {got['agent']}, or export REDISCHAT_AGENT={got['agent']}\n"
+        )
+    return 0
+
+
+def become(
+    seat: Seat, name: str, *, project: bool = False, take_over: bool = False, force: bool = False, reason: str | None = None, idem: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Bind a name to this session and keep the token. Gives what ``flows.agents.identify`` does, and the other agents of this project's shells."""
     settings = seat.settings
     if force and not (reason or "").strip():
         raise Usage(message=f"taking a live name needs a reason that its channels are told: redischat identify {name} --take-over --force --reason WHY")
-    claim = flows.Claim(settings.session, host(), settings.home, take_over=take_over, force=force, reason=names.line("reason", reason or ""))
     name = names.agent(name)
+    session = _goes_on_as(settings, name)
+    claim = flows.Claim(session, host(), settings.home, take_over=take_over, force=force, reason=names.line("reason", reason or ""))
     _can_keep(settings.bindings_dir(), "Set REDISCHAT_STATE to a directory that you may write")
     if project:
         _can_keep(os.path.join(settings.project, os.path.dirname(CONFIG)), "Leave out --project")
     with alone(settings.bindings_dir()):
         got = seat.drive(flows.identify(seat.keys, name, claim, once(idem)))
         others = _remember(seat, got)
+    if settings.session_id and session == settings.session:
+        _tell_hooks(seat, got["agent"])
     if project:
         _wish(settings, got["agent"])
-    if seat.json:
-        put(record({key: value for key, value in got.items() if key != "token"}))
-        return 0
-    put(_identified(got, settings))
-    if others:
-        put(
-            f"  {' and '.join(others)} {'is' if len(others) == 1 else 'are'} bound to this project too: say --as {got['agent']}, or export REDISCHAT_AGENT={got['agent']}\n"
-        )
-    return 0
+    return got, others
+
+
+def _goes_on_as(settings: Settings, name: str) -> str:
+    """The id under which this session goes on since it was cleared or resumed, if that is the agent; else its own: an earlier id is an alias, no other session."""
+    same = [one for one in settings.bindings if settings.token and one.token == settings.token and names.same(one.agent) == names.same(name)]
+    return max(same, key=lambda one: one.drawn).session if same else settings.session
 
 
 def _can_keep(directory: str, remedy: str) -> None:
@@ -69,11 +88,37 @@ def _remember(seat: Seat, got: dict[str, Any]) -> list[str]:
     lost = [one for one, found in zip(beside, known, strict=True) if one.session == settings.session != found.get("session")]
     over = [one for one in settings.bindings if one.project == settings.home and names.same(one.agent) == me and got["how"] != "taken_over"]
     mine = [one for one in settings.bindings if settings.session_id and one.session == settings.session]
-    for path in {one.path for one in (*lost, *over, *mine)}:
+    ids = [one for one in over if settings.token and one.token == settings.token]  # of this session: it goes on under another one, and all keep in step
+    for path in {one.path for one in (*lost, *over, *mine)} - {one.path for one in ids}:
         with suppress(FileNotFoundError):
             os.unlink(path)
-    write(settings, got["agent"], got["token"])
+    for one in ids:
+        write_pairs(one.path, {**read_pairs(one.path), "token": got["token"]})
+    if settings.binding(me) not in {one.path for one in ids}:
+        write(settings, got["agent"], got["token"])
     return [] if settings.session_id else sorted({one.agent for one in beside if one not in lost})
+
+
+def _tell_hooks(seat: Seat, agent: str) -> None:
+    """Let the hooks of this session know who it is from now on, and the broker, if they told it another name before."""
+    from ..calls import sessions
+    from ..hook import session as cards
+
+    settings = seat.settings
+    before = cards.known(settings.state_dir, settings.session)
+    harness = before.get("harness") or next((one for name, one in _HARNESSES.items() if settings.env.get(name) == settings.session_id), "")
+    if not harness:
+        return  # its first hook will tell
+    try:
+        repository = seat.repository().digest
+    except ChatError:
+        repository = ""
+    kept = {name: before[name] for name in ("pid", "born", "http") if name in before} or cards.process()
+    cards.keep(settings.state_dir, settings.session, cards.card(settings, seat.keys, agent, harness=harness, repository=repository) | kept)
+    seated = seat.run(sessions.some(seat.keys, [settings.session]))[0] if before else {}
+    if seated and names.same(seated["agent"]) != names.same(agent):
+        facts = {name: seated[name] for name in ("harness", "host", "pid", "project", "way", "state")}
+        seat.run(sessions.begin(seat.keys, settings.session, agent, **facts))
 
 
 def _wish(settings: Settings, agent: str) -> None:
@@ -111,7 +156,10 @@ def whoami(seat: Seat) -> int:
         found = seat.run(calls.records(seat.keys, [names.agent(me)]))[0] if me else {}
     except CouldNotLook as error:
         failure = error  # what is known here is shown all the same
-    mine = next((one for one in settings.bindings if one.token == settings.token), None)  # told by its session, not its token: that one is no reader's business
+    proofs = [one for one in settings.bindings if one.token == settings.token]  # several, once the session went on under another id
+    mine = next(
+        (one for one in proofs if one.session == found.get("session")), proofs[0] if proofs else None
+    )  # told by its session: a token is no reader's business
     got = {
         "agent": me or None, "agent_from": settings.sources["agent"], "held": found.get("held", False), "holder": found.get("session") or None,
         "holder_host": found.get("host") or None, "seen": found.get("seen"), "token": mine is not None and mine.session == found.get("session"), "session": settings.session,

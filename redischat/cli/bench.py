@@ -10,6 +10,7 @@ from ..broker import start
 from ..errors import Usage
 from .bench_board import board
 from .bench_commands import commands
+from .bench_hooks import hooks
 from .bench_posts import posts
 from .bench_rows import HEAD, Row
 from .bench_wakes import wakes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from .seat import Seat
 
-PARTS = ("posts", "wakes", "commands", "board")
+PARTS = ("posts", "wakes", "commands", "board", "hooks")
 
 
 def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
@@ -45,6 +46,8 @@ def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
 def _measured(world: World, part: str, *, quick: bool, seat: Seat) -> Iterator[Row]:
     if part == "posts":
         return posts(world, quick=quick)
+    if part == "hooks":
+        return hooks(world, quick=quick)
     if part == "wakes":
         return _wakes(world, seat, quick=quick)
     return (board if part == "board" else commands)(world, seat.settings.env, quick=quick)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 
 from .. import names
+from ..calls import agents
 from ..calls import messages as calls
 from ..calls.call import fresh
-from ..errors import Usage
+from ..errors import NotMember, Usage
 from ..flows import channels, reading, standing
 from ..flows import messages as flows
-from ..text import INDENT, block, inert, listed, message, when
+from ..text import block, inert, message, when
+from .receipt import receipt
 from .seat import once, text_of
 from .show import Shower, put, record, records
 from .show import say as remark
@@ -57,8 +59,8 @@ def say(
     )  # fmt: skip
     if len(draft.to) > names.NAMED:
         raise Usage(message=f"{len(draft.to)} names: more than {names.NAMED} is everyone: --to-all")
-    receipt = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem), durable=durable))
-    put(record(receipt) if seat.json else _receipt(receipt))
+    got = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem), durable=durable))
+    put(record(got) if seat.json else receipt(got))
     return 0
 
 
@@ -75,39 +77,6 @@ def _said(text: str | None, file: str | None, body: str | None, body_file: str |
             remark("type the message, end with ^D")
     said, source = given[0] if given else ("-", None)
     return text_of(said, source, "message") or ""
-
-
-def _receipt(got: dict[str, Any]) -> str:
-    """What it cost, and whether it reaches anyone."""
-    lines = [f"sent #{got['seq']} to {got['channel']} as {got['from']} ({got['chars']} characters)", f"{INDENT}stored: {inert(got['stored'])}"]
-    if got["members"] <= 1:
-        lines.append("  nobody else is in this channel now; whoever comes reads it with join --since 0")
-    else:
-        lines += [f"  {line}" for line in _reach(got)]
-    if got["hint"]:
-        count = got["members"]
-        lines.append(f"  ({count} agents are in #{got['channel']}: --to NAME wakes one, --to-none nobody; @names in the text wake nobody.")
-        lines.append(f"   Announcements rather than conversation? redischat mode {got['channel']} broadcast --yes)")
-    if got.get("durable") is not None:
-        lines.append("  on the broker's disk" if got["durable"] else "  not confirmed on disk: this server cannot tell (Redis 7.2 or newer can)")
-    if got["warning"]:
-        lines.append(f"  {got['warning']}")
-    return "\n".join(lines) + "\n"
-
-
-def _reach(got: dict[str, Any]) -> list[str]:
-    """Who is woken, who sees it passively, and who has no session: never worded like a delivery that reached somebody."""
-    woken = [name for name in got["wakes"] if name not in got["absent"]]
-    count = got["wakes_count"] - len(got["absent"])
-    passive = f"passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else ""
-    told = ["; ".join(part for part in (f"wakes {listed(woken, count)}" if count or not got["absent"] else "", passive) if part)]
-    if got["listening"]:
-        told.append(f"waiting for it now: {', '.join(got['listening'])}")
-    if got["unproved"]:
-        told.append(f"seen in the last 2 minutes, not waiting: {', '.join(got['unproved'])} (sees it at its next read)")
-    if got["absent"]:
-        told.append(f"LEFT FOR {', '.join(got['absent'])}: no live session, so nobody was woken instead")
-    return [line for line in told if line]
 
 
 def read(
@@ -183,6 +152,7 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
 def _unread(seat: Seat, who: Caller, room: str | None, limit: int | None) -> int:
     """What is new, left unread."""
     found = seat.drive(flows.unseen(who, [room] if room else []))
+    _somewhere(seat, who, found)
     shown = found if limit is None else found[-limit:] if limit else []
     if seat.json:
         records(shown)
@@ -194,6 +164,12 @@ def _unread(seat: Seat, who: Caller, room: str | None, limit: int | None) -> int
         for one in shown:
             put(message(one, who.me, rooms=room is None))
     return 0
+
+
+def _somewhere(seat: Seat, who: Caller, found: list[dict[str, Any]]) -> None:
+    """Nothing for one that is in no channel is another thing than nothing new: say so."""
+    if not found and not seat.run(agents.rooms(who.keys, who.me)):
+        remark(NotMember(channel="", agent=who.agent).sentence())
 
 
 def ack(seat: Seat, *, channel: str, seq: int) -> int:
@@ -224,6 +200,7 @@ def pending(seat: Seat, *, channel: str | None = None) -> int:
     """What waits, taking nothing."""
     who = seat.caller()
     found = seat.drive(flows.pending(who, [names.same(names.channel(channel))] if channel is not None else []))
+    _somewhere(seat, who, found)
     if seat.json:
         records(found)
         return 0
@@ -242,6 +219,7 @@ def owed(seat: Seat) -> int:
     """Who waits for an answer."""
     who = seat.caller()
     found = seat.drive(flows.owed(who))
+    _somewhere(seat, who, found)
     if seat.json:
         records(found)
         return 0

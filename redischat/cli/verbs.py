@@ -65,6 +65,10 @@ _TAKE_OVER = {
     "--force": ("force", "flag", "take a live holder's name: a person's way"),
     "--reason": ("reason", "text", "said to the channels when a name changes hands"),
 }
+_HARNESS = {"--harness": ("harness", "text", "a,b: claude, codex, gemini, opencode; or none (else the one that this shell runs in, else those on the PATH)")}
+_SCOPE = {"--scope": ("scope", "text", "whose settings: local (this checkout, claude only), project or user (claude: local; others: user)")}
+_ANYWAY = {"--anyway": ("anyway", "flag", "also from an environment that looks temporary")}
+_DRY = {"--dry-run": ("dry_run", "flag", "say what would change, and change nothing")}
 
 
 class Verb:
@@ -86,7 +90,8 @@ class Verb:
     ) -> None:
         self.noun, self.help, self.example, self.required, self.preset = noun, help_, example, required, preset
         self.places = tuple(_place(one) for one in places.split())
-        self.flags = {**(flags or {}), **COMMON}
+        own = flags or {}
+        self.flags = {**own, **{flag: one for flag, one in COMMON.items() if flag not in own}}
         self.runner = runner
 
     def spellings(self) -> dict[str, tuple[list[str], str, str]]:
@@ -107,6 +112,24 @@ def _place(text: str) -> tuple[str, str, bool, bool]:
 VERBS: dict[str, Verb] = {
     "identify": Verb("agents", "name", "be an agent in this session, and join the open broadcast channels", "redischat identify heron", {"--project": ("project", "flag", "the name that new sessions of this project wish for"), **_TAKE_OVER, **_IDEM}),
     "whoami": Verb("agents", "", "who, where, and where each value comes from", "redischat whoami"),
+    "who": Verb("who", "", "who is there: what each session does, since when, and whether waking it works", "redischat who", {"--all": ("all_", "flag", "also sessions that are over, and names never seen")}),
+    "setup": Verb("setup", "channel", "do all of it: broker, hooks, a name, and into the channel; twice is once", "redischat setup dock --as heron", {
+        "--as": ("name", "text", "who to be (else who I am, else a name after the project)"),
+        "--topic": _OPEN["--topic"],
+        "--briefing": _OPEN["--briefing"],
+        "--briefing-file": _OPEN["--briefing-file"],
+        "--max-messages": _OPEN["--max-messages"],
+        **_HARNESS, **_SCOPE, **_ANYWAY, **_DRY,
+    }),
+    "teardown": Verb("setup", "", "undo setup: give everything back, leave every channel, take the hooks out", "redischat teardown --dry-run", _DRY),
+    "install": Verb("setup", "", "put the hooks into a harness's settings; nothing else", "redischat install --harness claude", {
+        **_HARNESS, **_SCOPE,
+        "--check": ("check", "flag", "only say whether they are as they should be; exit 1 if not"),
+        **_ANYWAY, **_DRY,
+    }),
+    "uninstall": Verb("setup", "", "take the hooks out again; nothing else", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
+    "doctor": Verb("doctor", "", "what works and what does not, each claim on its own; exit 1: something is wrong, 5: could not look", "redischat doctor", _HARNESS),
+    "fingerprint": Verb("doctor", "", "the digest of the hooks' scripts", "redischat fingerprint"),
     "sync": Verb("agents", "", "join the broadcast channels opened since", "redischat sync"),
     "workspaces": Verb("agents", "", "the workspaces of this broker", "redischat workspaces"),
     "open": Verb("channels", "channel", "create a channel, or join the one there is", "redischat open dock --members heron,lynx --topic 'the eq regression'", {**_OPEN, **_IDEM}),
@@ -191,6 +214,9 @@ VERBS: dict[str, Verb] = {
     "renew": Verb("paths", "channel targets*", "keep locks that I hold: their id, a path, or --all of mine", "redischat renew dock src/main.py --ttl 600", {**_LEASE, "--all": ("all_", "flag", "all that I hold, in every repository"), **_TOKEN, **_REPO, **_HOLDER}),
     "locks": Verb("paths", "channel?", "who holds what, and who waits for it", "redischat locks", {"--mine": ("mine", "flag", "only mine"), "--all": ("all_", "flag", "of every repository"), **_REPO}),
     "recover": Verb("paths", "channel target", "take over a lock whose holder's lease ran out, saying why", "redischat recover dock src/main.py --reason 'session is gone'", {**_WHY, **_LEASE, **_REPO, **_HOLDER}, required=("reason",)),
+    "guard install": Verb("guard", "", "a Git pre-commit hook: no commit of what somebody else holds", "redischat guard install", runner="install"),
+    "guard uninstall": Verb("guard", "", "take that hook out again", "redischat guard uninstall", runner="uninstall"),
+    "guard check": Verb("guard", "", "may what is staged be committed? exit 3: another holds some of it", "redischat guard check", runner="check"),
     "event post": Verb("events", "channel", "tell what this harness can do, or how it is", "redischat event post dock --type status --harness claude-code --status ready", {
         "--type": ("type_", "text", "capability or status"),
         "--harness": ("harness", "text", "the program that runs the agent"),
@@ -217,11 +243,14 @@ VERBS: dict[str, Verb] = {
     "export": Verb("messages", "channel directory", "a channel as a folder of markdown files", "redischat export dock ./transcripts", {"--follow": ("follow", "flag", "keep the folder current until ^C")}),
     "import": Verb("messages", "directory", "a folder of markdown files as a channel", "redischat import ./agent-chat/review", {"--channel": ("channel", "text", "under this name"), **_REPO}, runner="import_folder"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
+    "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
+    "plugin": Verb("plugin", "", "the folder of the Claude Code plugin, to be added as a marketplace", "redischat plugin", {"--run": ("run", "flag", "the interpreter and the script that its hooks run, a line each")}),
     "demo": Verb("admin", "", "see two agents talk, in a scratch workspace that is removed again", "redischat demo", {"--fast": ("fast", "flag", "without the pauses for the reader")}),
-    "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands or board only")}),
+    "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes, hooks", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands, board or hooks only")}),
 }  # fmt: skip
 
 GROUPS = {
+    "guard": "a Git pre-commit hook that keeps commits off files which somebody else holds",
     "task": "tasks with leases and dependencies, a board a channel",
     "event": "adapter-neutral capability and status records",
 }

@@ -23,6 +23,8 @@
     - KeyReused                KEY_REUSED
     - BadFolder                BAD_FOLDER
     - CannotKeep               CANNOT_KEEP
+    - BadSettings              BAD_SETTINGS
+    - NotLasting               NOT_LASTING
     - Rewound                  REWOUND
     - OtherFormat              OTHER_FORMAT
     - Deadlock                 DEADLOCK
@@ -282,6 +284,19 @@ class CannotKeep(Refused):
 
     code = "CANNOT_KEEP"
     text = "{path} cannot be written ({why}): nothing was done. {remedy}"
+
+
+class BadSettings(Refused):
+    """A harness's settings file is not one that hooks can be put into or taken out of; it was not touched."""
+
+    code = "BAD_SETTINGS"
+
+
+class NotLasting(Refused):
+    """Hooks would name an environment that is soon gone."""
+
+    code = "NOT_LASTING"
+    text = "this redischat runs from {path}, {why}: hooks that name it would soon run nothing, so nothing was done. {remedy}"
 
 
 class Rewound(Refused):

@@ -87,6 +87,19 @@ class PathLockStaleToken(LostRace):
         return text.format_map(_Facts(self.facts))
 
 
+class PathLockStaged(LostRace):
+    """guard check: what is staged is held by another agent."""
+
+    code = "PATH_LOCK_STAGED"
+
+
+class PathLockUnchecked(PathLockRefused):
+    """guard check: the broker could not be asked, and what is staged must not be committed unchecked (``closed=`` in .redischat/config)."""
+
+    code = "PATH_LOCK_UNCHECKED"
+    text = "{path} is closed to commits that cannot be checked, and the broker could not be asked ({why}): nothing was committed. Try again when it is back"
+
+
 class PathLockLineFull(PathLockRefused):
     """Too many requests stand in line in this workspace."""
 

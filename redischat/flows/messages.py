@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..calls import agents, channels, messages
+from ..calls import agents, channels, messages, sessions
 from ..calls.call import Once, plain
 from ..errors import BrokerRefused, CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
+from .presence import HOW, reached
 from .reading import not_there
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     members = yield channels.some_members(who.keys, channel)
     others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
     asked = draft.to or others[:NAMES_SHOWN]
-    doors = [agents.records(who.keys, asked), _listening(who, asked)] if asked else []  # before it rings: whoever it wakes may be gone a moment later
+    doors = [sessions.reach(who.keys, asked)] if asked else []  # before it rings: whoever it wakes may be gone, or at work, a moment later
     try:
         *before, sent = yield [*doors, messages.post(who, channel, draft, once=once)]
     except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
@@ -44,8 +45,9 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
     shown = woken if wakes == len(woken) <= NAMES_SHOWN or named else []  # of a large channel only a part is known: a count says it better
     receipt.update(wakes=shown, wakes_count=wakes, passive_count=count - wakes, passive=passive if count - wakes == len(passive) <= NAMES_SHOWN else [])
     if shown:
-        known = {name.lower(): (record, hears) for name, record, hears in zip(asked, *before, strict=True)}
-        receipt.update(_reached([(name, *known.get(name.lower(), ({}, False))) for name in shown], sent["ts_ms"]))
+        known = dict(zip((name.lower() for name in asked), *before, strict=True))
+        found = reached(shown, [known.get(name.lower(), (sent["ts_ms"], 0, {}, {})) for name in shown])
+        receipt.update({how: [one["agent"] for one in found if one["how"] == how] for how in HOW}, reach=found)
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -76,28 +78,9 @@ def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
         warning = f"{sent['talk']} of {sent['cap']} messages are used; the last one closes the channel. More: redischat reopen {sent['channel']} --max-messages {2 * sent['cap']}"
     return {
         "channel": sent["channel"], "seq": sent["seq"], "from": sent["from"], "ts": sent["ts"], "chars": len(draft.body), "stored": stored,
-        "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, "listening": [], "unproved": [], "absent": [],
+        "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, **{how: [] for how in HOW}, "reach": [],
         "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
     }  # fmt: skip
-
-
-def _listening(who: Caller, names: Sequence[str]) -> Any:
-    """Who has somebody at the door just now: a wait, or a waker."""
-
-    def read(flat: list[Any]) -> list[bool]:
-        counts = [one[1] for one in flat] if flat and isinstance(flat[0], (list, tuple)) else flat[1::2]
-        return [int(count) > 0 for count in counts]
-
-    return plain("PUBSUB", "SHARDNUMSUB", *(who.keys.bell(name.lower()) for name in names), read=read)
-
-
-def _reached(woken: list[tuple[str, dict[str, Any], bool]], at_ms: int) -> dict[str, list[str]]:
-    """Whoever is woken is listening, or was seen lately (working: it will see this, but nothing proves a wake), or has no live session."""
-    found: dict[str, list[str]] = {"listening": [], "unproved": [], "absent": []}
-    for name, record, hears in woken:
-        live = at_ms - record.get("seen_ms", 0) < agents.LIVE_MS
-        found["listening" if hears else "unproved" if live else "absent"].append(name)
-    return found
 
 
 def _synced() -> Flow:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NAME = "claude"
 WAY = "file"  # SessionStart names a file to watch; FileChanged with asyncRewake wakes
 SHELL = ("Bash",)
+SHELL_KNOWS = True  # its shell commands learn which session they are of: CLAUDE_CODE_SESSION_ID
 _ROLES = {
     "SessionStart": "start", "UserPromptSubmit": "prompt", "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "after",
     "PostToolBatch": "after", "Stop": "stop", "FileChanged": "changed", "SessionEnd": "end",

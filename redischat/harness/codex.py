@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 WAY = "queue"  # codex queue --thread
+SHELL_KNOWS = False
 
 
 def read(found: dict[str, Any]) -> Event:

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import _signal as signals  # type: ignore[import-not-found]  # signal costs enum
 import os
 import sys
 import time
-from contextlib import contextmanager
 
-from ..binding import write
 from ..calls import sessions
 from ..calls.call import fresh
-from ..errors import ChatError
-from ..hook import deliver, guard, start
+from ..errors import ChatError, NotYou
+from ..hook import deliver, fired, guard, start, wake
+from ..hook import keep as holding
 from ..hook import session as cards
 from ..keys import Keys
 from ..settings import Settings, host
 from ..wire import Wire
-from . import claude, codex, gemini
+from . import claude, codex, gemini, opencode
 from .event import Answer, Event
+from .notation import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from typing import Any
 
     from ..calls.call import Caller
 
-CLIENTS = {one.NAME: one for one in (claude, codex, gemini)}
+CLIENTS = {one.NAME: one for one in (claude, codex, gemini, opencode)}
 KINDS = {"prompt": "prompt", "before": "tool", "after": "tool", "stop": "idle", "changed": "other"}
+OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes, as in tick.py
+TIMER = hasattr(signals, "setitimer")
 SETTLE_S = 0.3  # after the deadline, to give back what was taken
 
 
@@ -35,23 +38,21 @@ class Late(BaseException):
     """The host must not be kept waiting any longer."""
 
 
-def main(client: str, raw: bytes, deadline: float) -> int:
-    """Look at one event; the exit code. ``deadline`` on the monotonic clock."""
+def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) -> int:
+    """Look at one event; the exit code. ``deadline`` on the monotonic clock; ``answers``: what tick.py was told by the broker, if it asked."""
     product = CLIENTS.get(client)
     event = _read(product, raw) if product else None
     if event is None or not event.role or not event.session:
         return 0
     try:
-        with _in_time(deadline):
-            return Visit(product, event).run()
+        with _InTime(deadline):
+            return Visit(product, event, answers).run()
     except (ChatError, OSError, Late, BrokenPipeError) as error:
         _log(f"{event.name}: {getattr(error, 'code', type(error).__name__)}: {error}")
         return 0
 
 
 def _read(product: Any, raw: bytes) -> Event | None:
-    from json import loads
-
     try:
         found = loads(raw.decode("utf-8", "replace"))
     except ValueError:
@@ -59,33 +60,34 @@ def _read(product: Any, raw: bytes) -> Event | None:
     return product.read(found) if isinstance(found, dict) else None
 
 
-@contextmanager
-def _in_time(deadline: float) -> Iterator[None]:
-    """Raise Late when the time is up; a little later end the process: whatever hangs, the host goes on."""
-    try:
-        from signal import ITIMER_REAL, SIGALRM, setitimer, signal
-    except ImportError:  # native Windows: the connection's own patience must do
-        yield
-        return
+class _InTime:
+    """Raise Late when the time is up; a little later end the process: whatever hangs, the host goes on. On native Windows the connection's patience must do."""
 
-    def late(*_: object) -> None:
-        signal(SIGALRM, lambda *_: os._exit(0))
-        setitimer(ITIMER_REAL, SETTLE_S)
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+
+    def __enter__(self) -> None:
+        if TIMER:
+            signals.signal(signals.SIGALRM, self._late)
+            signals.setitimer(signals.ITIMER_REAL, max(0.001, self._deadline - time.monotonic()))
+
+    def __exit__(self, *_: object) -> None:
+        if TIMER:
+            signals.setitimer(signals.ITIMER_REAL, 0)
+
+    @staticmethod
+    def _late(*_: object) -> None:
+        signals.signal(signals.SIGALRM, lambda *_: os._exit(0))
+        signals.setitimer(signals.ITIMER_REAL, SETTLE_S)
         raise Late
-
-    signal(SIGALRM, late)
-    setitimer(ITIMER_REAL, max(0.001, deadline - time.monotonic()))
-    try:
-        yield
-    finally:
-        setitimer(ITIMER_REAL, 0)
 
 
 class Visit:
     """One event of one session, and what is asked of the broker for it."""
 
-    def __init__(self, product: Any, event: Event) -> None:
+    def __init__(self, product: Any, event: Event, answers: Sequence[int] = ()) -> None:
         self.product, self.event = product, event
+        self.asked = sessions.answers(answers) if answers else {}
         env = {**os.environ, "REDISCHAT_SESSION": event.session, "CLAUDE_CODE_SESSION_ID": ""}
         if event.project:
             env["CLAUDE_PROJECT_DIR"] = event.project
@@ -110,7 +112,11 @@ class Visit:
             if role == "end":
                 return self.end()
             return self.step() if self.card or self.concerned() else 0
+        except NotYou as error:
+            return self.lost(error)
         finally:
+            if self.card:
+                fired.note(self.settings.state_dir, fired.key(self.settings.home), self.product.NAME, self.event.name, os.path.abspath(sys.argv[0]))
             self.wire.close()
 
     def concerned(self) -> bool:
@@ -119,22 +125,47 @@ class Visit:
 
     def start(self) -> int:
         """A session starts, goes on, or was compacted: be somebody, and say so."""
-        if not self.card and not self.concerned():
-            return 0
-        who = self.enter("working" if self.event.detail == "compact" else "idle")
-        text = self.wire.drive(start.told(who))
-        watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY == "file" else []
-        return self.answer(Answer(context=text, watch=watch))
+        before = start.earlier(self.settings, {"harness": self.product.NAME, "source": self.event.detail, **cards.process()})
+        if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
+            return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
+        who = self.enter("working" if self.event.detail == "compact" else "idle", before)
+        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS))
+        watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY in ("file", "http") else []
+        code = self.answer(Answer(context=text, watch=watch))
+        self.waker()
+        return code
 
-    def enter(self, state: str) -> Caller:
-        """Make the session known to the broker and to tick.py."""
-        entrance = start.Entrance(self.product.NAME, self.product.WAY, os.getppid(), state)
+    def lost(self, error: NotYou) -> int:
+        """The name is another session's now: say so, once; tick.py is silent from then on. If only its proof was lost here, it is drawn anew."""
+        if error.facts["session"] == self.settings.session and not self.settings.token:
+            who = self.enter("working")
+            if self.event.role in {"prompt", "after"}:
+                self.deliver(who)
+            return 0
+        cards.nobody(self.settings.state_dir, self.event.session)
+        watch = [cards.hang(self.settings.state_dir, self.event.session)] if self.event.role == "start" and self.product.WAY == "file" else []
+        return self.answer(Answer(context=f"redischat: {error.sentence()}\n", watch=watch)) if self.event.role in {"start", "prompt", "after"} else 0
+
+    def waker(self) -> None:
+        """See to it that somebody rings this session when it is idle."""
+        wake.start(self.settings.state_dir)
+
+    def enter(self, state: str, before: Settings | None = None) -> Caller:
+        """Make the session known to the broker and to tick.py; ``before``: the one that goes on in it."""
+        process = cards.process()
+        entrance = start.Entrance(self.product.NAME, self.product.WAY, int(process["pid"]), state, before=before, name=self.card.get("agent", ""))
         who, bound = self.wire.drive(start.enter(self.keys, self.settings, entrance, host()))
-        if bound:
-            write(self.settings, bound["agent"], bound["token"])
-            self.settings.agent, self.settings.token = bound["agent"], bound["token"]
-        self.card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository())
+        if bound or os.path.exists(self.settings.binding(who.me)):  # drawn now: of all ids that it had, it goes on under this one
+            from ..binding import write
+
+            write(self.settings, who.agent, who.token)
+            self.settings.agent, self.settings.token = who.agent, who.token
+        server = self.event.server or self.card.get("http", "")
+        self.card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository()) | process
+        self.card |= {"http": server} if server else {}
         cards.keep(self.settings.state_dir, self.event.session, self.card)
+        if before:
+            cards.forget(self.settings.state_dir, before.session)
         caller: Caller = who
         return caller
 
@@ -148,45 +179,87 @@ class Visit:
 
     def step(self) -> int:
         """Something happened in a session: say what is new, or refuse."""
-        event, session = self.event, self.settings.session
+        event = self.event
+        if event.child or (event.role == "before" and not self.card):
+            return self.judge() if event.role == "before" else 0
+        asked = self.ask() if self.card and not self.card.get("ended") else {}
+        who = self.caller() if asked.get("known") else self.enter("settling" if event.role == "stop" else "working")
+        first = self.keep(who) if asked.get("keep") else ""
         if event.role == "before":
-            return self.judge()
-        if event.child:
-            return 0
-        tick = self.wire.run(sessions.tick(self.keys, session, self.settings.agent.lower(), KINDS[event.role])) if self.card else {"known": False}
-        who = self.caller() if tick["known"] else self.enter("working")
+            return self.judge(first)
         if event.role == "changed":
-            rows = self.wire.drive(deliver.waiting(who))
-            return self.answer(Answer(wake=deliver.call_in(rows, who.agent)) if rows else Answer())
-        self.deliver(who)
+            return self.changed(who)
+        if event.role == "stop":
+            self.waker()
+        self.deliver(who, first + (self.missed() if asked.get("missed") else ""))
         return 0
+
+    def ask(self) -> dict[str, bool]:
+        """The broker's four answers, asked for once."""
+        me, kind = self.name().lower(), KINDS[self.event.role]
+        kind = "woken" if kind == "prompt" and self.event.prompt.lstrip().startswith(OURS) else kind
+        self.asked = self.asked or self.wire.run(sessions.tick(self.keys, self.settings.session, me, kind))
+        return self.asked
+
+    def keep(self, who: Caller) -> str:
+        """Renew what it holds; what it must know of what it lost. A refusal is no reason to say nothing else."""
+        try:
+            held = self.wire.drive(holding.keep(who))
+            before = cards.holding(self.settings.state_dir, self.event.session, held)
+            return str(self.wire.drive(holding.lost(who, held, before)))
+        except ChatError as error:
+            _log(f"not renewed: {error}")
+            return ""
+
+    def missed(self) -> str:
+        """What it must know of a wake that never came; once."""
+        now, found = self.wire.run(sessions.beat(self.keys, host(), [self.settings.session]))
+        self.wire.run(sessions.wake(self.keys, self.settings.session, "told"))
+        return holding.missed(found[0], now)
+
+    def changed(self, who: Caller) -> int:
+        """Its doorbell was touched: say what for, or that nothing waits any more."""
+        rows = self.wire.drive(deliver.waiting(who))
+        if not rows:
+            self.wire.run(sessions.wake(self.keys, self.settings.session, "drop", ring=who.me))
+        return self.answer(Answer(wake=deliver.call_in(rows, who.agent)) if rows else Answer())
 
     def caller(self) -> Caller:
         """Who this session is."""
         from ..calls.call import Caller as Who
 
-        return Who(self.keys, self.settings.agent or self.card["agent"], self.settings.token)
+        return Who(self.keys, self.name(), self.settings.token)
 
-    def judge(self) -> int:
+    def name(self) -> str:
+        """What this session is called: as it proves, else as its card says (its proof was lost)."""
+        return self.settings.agent if self.settings.token else self.card.get("agent") or self.settings.agent
+
+    def judge(self, first: str = "") -> int:
         """Refuse a write to what somebody else holds; in a subagent, what would take its parent's mail."""
         event = self.event
         no = guard.child(event.command) if event.child and event.command else ""
         if not no and (event.paths or event.command):
             targets = guard.targets(self.settings, event.cwd or self.settings.project, event.paths, event.command)
             no = self.wire.drive(guard.judge(self.caller(), targets)) if targets else ""
-        return self.answer(Answer(deny=no))
+        return self.answer(Answer(deny=no, context=first))
 
-    def deliver(self, who: Caller) -> None:
-        """Hand over what is new: shown is what was written and flushed."""
-        show = deliver.Text(who.agent, lambda said: self.say(Answer(context=said))).show
-        self.wire.drive(deliver.waking(who, fresh()) if self.event.role == "stop" else deliver.all_news(who, fresh()), show)
+    def deliver(self, who: Caller, first: str = "") -> None:
+        """Hand over what is new, behind what is to be said first: shown is what was written and flushed. A turn that ends with nothing for it has ended."""
+        show, stop = deliver.Text(who.agent, lambda said: self.say(Answer(context=said)), first).show, self.event.role == "stop"
+        gave = self.wire.drive(deliver.waking(who, fresh()) if stop else deliver.all_news(who, fresh()), show)
+        if stop:
+            session = self.settings.session
+            self.wire.run(sessions.tick(self.keys, session, who.me, "tool") if gave else sessions.wake(self.keys, session, "rest", ring=who.me))
+        elif first and not gave:
+            self.answer(Answer(context=first))
 
     def end(self) -> int:
         """The session is over; what it holds is let go later, by the waker, when nobody has taken it up again."""
         if self.card:
+            cards.ended(self.settings.state_dir, self.event.session, self.event.detail)
             self.wire.run(sessions.end(self.keys, self.settings.session, self.card["agent"].lower()))
-            if self.event.detail not in {"clear", "resume"}:
-                cards.forget(self.settings.state_dir, self.event.session)
+        else:
+            cards.forget(self.settings.state_dir, self.event.session)  # it never became somebody
         return 0
 
     def answer(self, answer: Answer) -> int:
@@ -197,8 +270,6 @@ class Visit:
         """Write it as the product reads it, flushed: a reader that has gone raises."""
         written = self.product.write(self.event, answer)
         if written.out:
-            from json import dumps
-
             _put(1, dumps(written.out) + "\n")
         if written.err:
             _put(2, written.err + "\n")

@@ -11,9 +11,9 @@ ROLES = ("start", "prompt", "before", "after", "stop", "changed", "end")
 
 
 class Event:
-    """What happened. ``role``: one of ROLES, or "" for what is of no interest; ``child``: in a subagent; ``detail``: how it started or ended."""
+    """What happened. ``role``: one of ROLES, or "" for what is of no interest; ``child``: in a subagent; ``detail``: how it started or ended; ``server``: where the product listens."""
 
-    __slots__ = ("child", "command", "cwd", "detail", "name", "paths", "project", "prompt", "role", "session", "tool")
+    __slots__ = ("child", "command", "cwd", "detail", "name", "paths", "project", "prompt", "role", "server", "session", "tool")
 
     def __init__(
         self,
@@ -29,9 +29,11 @@ class Event:
         tool: str = "",
         paths: Sequence[str] = (),
         command: str = "",
+        server: str = "",
     ) -> None:
         self.name, self.role, self.session, self.cwd, self.project, self.child, self.detail = name, role, session, cwd, project, child, detail
         self.prompt, self.tool, self.paths, self.command = prompt, tool, tuple(paths), command
+        self.server = server
 
 
 class Answer:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 NAME = "gemini"
 WAY = "none"
+SHELL_KNOWS = True  # GEMINI_SESSION_ID
 _ROLES = {"SessionStart": "start", "BeforeAgent": "prompt", "BeforeTool": "before", "AfterTool": "after", "AfterAgent": "stop", "SessionEnd": "end"}
 _FILES = ("replace", "write_file")
 

@@ -47,8 +47,8 @@ def judge(who: Caller, targets_: dict[str, tuple[Repository, list[str]]]) -> Flo
     return refusal(held) if held else ""
 
 
-def refusal(held: list[dict[str, Any]]) -> str:
-    """Why not, who, until when, and what to do instead."""
+def refusal(held: list[dict[str, Any]], done: str = "written") -> str:
+    """Why nothing was ``done``, who holds it, until when, and what to do instead."""
     said = []
     for one in held[:NAMED]:
         reason = f" ({field(one['reason'])})" if one["reason"] else ""
@@ -57,7 +57,7 @@ def refusal(held: list[dict[str, Any]]) -> str:
     more = f" and {len(held) - NAMED} more" if len(held) > NAMED else ""
     first, channel = held[0], held[0]["channel"] or "CHANNEL"
     way = f"redischat recover {channel} {first['path']} --reason WHY" if first["lapsed"] else f"redischat lock {channel} {first['path']} --wait 600"
-    return f"redischat: {'; '.join(said)}{more}. Nothing was written. Wait for it: {way}; or ask: redischat say {channel} - --to {first['holder']}"
+    return f"redischat: {'; '.join(said)}{more}. Nothing was {done}. Wait for it: {way}; or ask: redischat say {channel} - --to {first['holder']}"
 
 
 def child(command: str) -> str:

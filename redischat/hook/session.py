@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from ..calls import sessions
-from ..calls.call import packed
+from ..calls.call import packed, unpacked
 from ..lua import script
-from ..settings import Place, read_pairs, write_pairs
+from ..settings import Place, host, read_pairs, write_pairs
+from . import fired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER, BELLS = "sessions", "bells"
 _LONGEST = 128
+_SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
 
 
 def file_name(session: str) -> str:
@@ -41,9 +43,9 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     call = sessions.tick(keys, settings.session, agent.lower(), "?", repository)
     place = Place(settings.url)
     facts = {
-        "agent": agent, "session": settings.session, "harness": harness, "url": settings.url, "workspace": settings.workspace, "project": settings.home,
+        "agent": agent, "session": settings.session, "harness": harness, "url": settings.url, "workspace": settings.workspace, "project": settings.home, "mark": fired.key(settings.home),
         "sha": script("session_tick").sha, "keys": " ".join(call.keys), "args": " ".join(packed(str(word)) or "-" for word in call.args),
-        "db": str(place.database),
+        "db": str(place.database), "host": host(),
     }  # fmt: skip
     if closed:
         facts["closed"] = "1"
@@ -62,11 +64,17 @@ def keep(state_dir: str, session: str, facts: dict[str, str]) -> None:
     """Write a session's card, private to this user, and the file that wakes it."""
     if read_pairs(path_of(state_dir, session)) != facts:
         write_pairs(path_of(state_dir, session), facts)
+    hang(state_dir, session)
+
+
+def hang(state_dir: str, session: str) -> str:
+    """See to it that the file which wakes a session is there: a harness watches no file that it did not find. Gives its path."""
     bell = bell_of(state_dir, session)
     if not os.path.exists(bell):
         os.makedirs(os.path.dirname(bell), mode=0o700, exist_ok=True)
         with open(os.open(bell, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8"):
             pass
+    return bell
 
 
 def known(state_dir: str, session: str) -> dict[str, str]:
@@ -74,9 +82,55 @@ def known(state_dir: str, session: str) -> dict[str, str]:
     return read_pairs(path_of(state_dir, session))
 
 
+def ended(state_dir: str, session: str, why: str) -> None:
+    """Note on a session's card that it is over; the waker lets go of what it held, when nobody took it up again, and removes the card."""
+    facts = known(state_dir, session)
+    if facts and not facts.get("ended"):
+        write_pairs(path_of(state_dir, session), {**facts, "ended": why or "other"})
+
+
+def process() -> dict[str, str]:
+    """The harness that this hook runs in: ``pid``, and ``born`` where the system tells it, so that another process of that number is not taken for it."""
+    pid = os.getppid()
+    while (found := _stat(pid)) and found[0] in _SHELLS:
+        pid = int(found[1])
+    return {"pid": str(pid), "born": born(pid)}
+
+
+def born(pid: int) -> str:
+    """When a process was started, in the system's own count; "" when that is not known, or there is no such process."""
+    found = _stat(pid)
+    return found[2] if found else ""
+
+
+def _stat(pid: int) -> tuple[str, str, str] | None:
+    """Name, parent and start of a process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            before, _, after = file.read().rpartition(")")
+    except OSError:
+        return None
+    words = after.split()
+    return (before.partition("(")[2], words[1], words[19]) if len(words) > 19 and words[0] not in "ZX" else None  # noqa: PLR2004 - proc(5)
+
+
+def gone(facts: dict[str, str]) -> bool:
+    """Is the harness of this session gone for certain? Only where its start is known, on its own host."""
+    known_ = facts.get("born") and facts.get("host") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
+    return bool(known_) and born(int(facts["pid"])) != facts["born"]
+
+
+def nobody(state_dir: str, session: str) -> None:
+    """A session is nobody any more, and may become somebody again: remove its card, and leave the file that its harness watches."""
+    try:
+        os.unlink(path_of(state_dir, session))
+    except FileNotFoundError:
+        return
+
+
 def forget(state_dir: str, session: str) -> None:
     """Remove what is kept of a session."""
-    for path in (path_of(state_dir, session), bell_of(state_dir, session)):
+    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session)):
         try:
             os.unlink(path)
         except FileNotFoundError:
@@ -94,16 +148,38 @@ def cards(state_dir: str) -> dict[str, dict[str, str]]:
 
 
 def ring(state_dir: str, session: str, text: str) -> None:
-    """Touch the file that wakes a session."""
-    with open(bell_of(state_dir, session), "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+    """Touch the file that wakes a session: once, so that who watches it is not called twice for one ring."""
+    bell = os.open(bell_of(state_dir, session), os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        os.write(bell, f"{text}\n".encode("utf-8", "backslashreplace").ljust(os.fstat(bell).st_size, b"\n"))
+    finally:
+        os.close(bell)
+
+
+def said(state_dir: str, session: str, what: str) -> str:
+    """What was last said to the session of something; "" if nothing was."""
+    return read_pairs(path_of(state_dir, session) + ".said").get(what, "")
+
+
+def say(state_dir: str, session: str, what: str, value: str) -> None:
+    """Remember what was said to the session of something."""
+    path = path_of(state_dir, session) + ".said"
+    write_pairs(path, {**read_pairs(path), what: value})
+
+
+def holding(state_dir: str, session: str, held: list[str]) -> list[str]:
+    """Remember what a session holds; what it held when that was asked last."""
+    path = path_of(state_dir, session) + ".said"
+    found = read_pairs(path)
+    now = " ".join(packed(one) for one in held)
+    if found.get("held", "") != now:
+        write_pairs(path, {**found, "held": now})
+    return [unpacked(one) for one in found.get("held", "").split(" ") if one]
 
 
 def said_once(state_dir: str, session: str, what: str, value: Any) -> bool:
     """Whether this is to be said to the session now: once for each value."""
-    path = path_of(state_dir, session) + ".said"
-    found = read_pairs(path)
-    if found.get(what) == str(value):
+    if said(state_dir, session, what) == str(value):
         return False
-    write_pairs(path, {**found, what: str(value)})
+    say(state_dir, session, what, str(value))
     return True

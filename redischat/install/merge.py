@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..errors import CannotKeep, Refused
+from ..errors import BadSettings, CannotKeep
 from ..settings import told
 from . import record
 
@@ -78,7 +78,7 @@ def apply(plan: Plan) -> Plan:
 
     Raises:
         CannotKeep: the file, its folder, its backup or what is to be remembered cannot be written; nothing was done.
-        Refused: the file changes under our hands; nothing was done.
+        BadSettings: the file changes under our hands; nothing was done.
     """
     for _ in range(2):
         if read(plan.real) != plan.before and plan.again:
@@ -100,7 +100,7 @@ def resolved(path: str) -> str:
     """``path`` with its links followed; the end of it need not exist.
 
     Raises:
-        Refused: a link stands in a folder that everybody may write to: it may be anybody's; or the links lead in a circle.
+        BadSettings: a link stands in a folder that everybody may write to: it may be anybody's; or the links lead in a circle.
     """
     if os.name == "nt":
         return os.path.realpath(path)
@@ -126,7 +126,7 @@ def read(path: str) -> bytes | None:
     """A regular file's bytes; None when there is none.
 
     Raises:
-        Refused: it is something else, or too large, or may not be read.
+        BadSettings: it is something else, or too large, or may not be read.
     """
     try:
         status = os.stat(path)
@@ -144,7 +144,7 @@ def decoded(plan: Plan) -> str:
     """The file as text, without its byte order mark.
 
     Raises:
-        Refused: it is not UTF-8.
+        BadSettings: it is not UTF-8.
     """
     try:
         return (plan.before or b"").removeprefix(BOM).decode("utf-8")
@@ -153,9 +153,9 @@ def decoded(plan: Plan) -> str:
         raise refused(plan.path, f"line {line} is not UTF-8", "Save it as UTF-8, then try again", line=line) from None
 
 
-def refused(path: str, why: str, remedy: str, **facts: object) -> Refused:
+def refused(path: str, why: str, remedy: str, **facts: object) -> BadSettings:
     """A file that is left as it is, and why."""
-    return Refused(message=f"{told(path)}: {why}; the file was not touched. {remedy}", path=told(path), **facts)
+    return BadSettings(message=f"{told(path)}: {why}; the file was not touched. {remedy}", path=told(path), **facts)
 
 
 def _may_be_written(plan: Plan) -> None:

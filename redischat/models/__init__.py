@@ -10,6 +10,7 @@ from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
 from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, TakenOver, Unlocked, UnlockedPath
 from .record import Audience, Record
+from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
 from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskMoved, Unclaimed, Waits
 from .transcripts import Double, Exported, Imported, Malformed
@@ -60,7 +61,9 @@ __all__ = [
     "PathLock",
     "Pending",
     "PendingMessage",
+    "Present",
     "Preview",
+    "Reach",
     "Reading",
     "Receipt",
     "Record",
@@ -68,6 +71,7 @@ __all__ = [
     "Repaired",
     "Retained",
     "Roster",
+    "Session",
     "State",
     "StatusEvent",
     "TakenOver",
@@ -79,5 +83,6 @@ __all__ = [
     "Unlocked",
     "UnlockedPath",
     "Waits",
+    "Wake",
     "WhoAmI",
 ]

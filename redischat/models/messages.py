@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 from pydantic import Field
 
 from .record import Audience, Record
+from .sessions import Reach  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,8 +131,9 @@ class Receipt(Record):
 class FullReceipt(Receipt):
     """A receipt that also says whether the message reaches anyone; names up to 20, counts beyond.
 
-    ``wakes`` are woken, ``passive`` see it when working. Of the woken: ``listening`` wait for it now, ``unproved`` were seen in the last 2 minutes,
-    ``absent`` have no live session.
+    ``wakes`` are woken, ``passive`` see it when working. Of the woken: ``listening`` wait for it now, ``working`` see it at their next step, ``proved`` are
+    idle and ringing is known to wake them, ``unproved`` are idle and it is not (or have no hooks and were seen in the last 2 minutes), ``failed`` are idle and
+    the last ring woke nobody or nothing can ring them, ``absent`` have no live session. ``reach`` tells of each when it was last active.
     """
 
     chars: int
@@ -141,8 +143,12 @@ class FullReceipt(Receipt):
     passive: list[str]
     passive_count: int
     listening: list[str]
+    working: list[str]
+    proved: list[str]
     unproved: list[str]
+    failed: list[str]
     absent: list[str]
+    reach: list[Reach]
     warning: str | None
     durable: bool | None = None
 

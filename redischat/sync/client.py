@@ -11,12 +11,13 @@ from .claims import Claims
 from .events import Events
 from .messages import Messages
 from .paths import Paths
+from .presence import Presence
 from .state import Standing
 from .tasks import Tasks
 from .transcripts import Transcripts
 
 
-class Client(Agents, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
+class Client(Agents, Presence, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).

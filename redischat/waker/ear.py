@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
-import hiredis
-
 from ..calls.call import ANSWER_S
 from ..wire import Line
 
@@ -14,55 +10,50 @@ if TYPE_CHECKING:
     from ..settings import Place
 
 _CHUNK = 1 << 16
+_AT_ONCE = 500  # doorbells in one command
+AGAIN = "again"  # said of a doorbell that is heard from now on: what rang there before was not heard
 
 
 class Ear:
-    """Subscribed to ``bells``. Readable by select through :meth:`fileno`; every error means: make a new one, and look at everything."""
+    """Subscribed to ``bells``. Readable by poll through :meth:`fileno`; every error means: make a new one, and look at everything."""
 
     def __init__(self, place: Place) -> None:
         self.bells: set[str] = set()
         self._line = Line(place)
 
     def fileno(self) -> int:
-        """What select waits for."""
+        """What poll waits for."""
         return int(self._line.sock.fileno())
 
-    def tune(self, bells: set[str]) -> bool:
-        """Hear these and no others. Gives whether there are new ones: what rang there before was not heard."""
-        new, gone = sorted(bells - self.bells), sorted(self.bells - bells)
-        if new:
-            self._line.send([("SSUBSCRIBE", *new)])
-        if gone:
-            self._line.send([("SUNSUBSCRIBE", *gone)])
+    def tune(self, bells: set[str]) -> None:
+        """Hear these and no others. Each new one is told by :meth:`heard`, as soon as nothing that rings there can be missed."""
+        for verb, some in (("SSUBSCRIBE", sorted(bells - self.bells)), ("SUNSUBSCRIBE", sorted(self.bells - bells))):
+            for i in range(0, len(some), _AT_ONCE):
+                self._line.send([(verb, *some[i : i + _AT_ONCE])])
         self.bells = set(bells)
-        return bool(new)
 
     def heard(self) -> list[tuple[str, str]]:
         """What rang since: (bell, payload)."""
         sock = self._line.sock
         sock.settimeout(ANSWER_S)
-        data = sock.recv(_CHUNK)
-        if not data:
-            raise ConnectionError("closed by the broker")
-        self._line.reader.feed(data)
+        more = True
+        while more:
+            data = sock.recv(_CHUNK)
+            if not data:
+                raise ConnectionError("closed by the broker")
+            self._line.reader.feed(data)
+            more = bool(getattr(sock, "pending", int)())  # TLS: poll does not see what was decoded already
         rang = []
         while (found := self._line.reader.gets()) is not False:
-            if isinstance(found, hiredis.ReplyError):
+            if isinstance(found, Exception):
                 raise ConnectionError(str(found))
-            if found[0] == "smessage":
-                rang.append((str(found[1]), str(found[2])))
+            kind, bell = found[0], str(found[1])
+            if kind == "sunsubscribe" and bell in self.bells:
+                raise ConnectionError("the doorbell moved")
+            if kind in {"smessage", "ssubscribe"} and bell in self.bells:
+                rang.append((bell, str(found[2]) if kind == "smessage" else AGAIN))
         return rang
 
     def close(self) -> None:
         """Hear nothing more."""
         self._line.close()
-
-
-def pause(tries: int) -> float:
-    """How long to leave a broker alone that does not answer."""
-    return float(min(0.05 * 2**tries, 5.0))
-
-
-def now() -> float:
-    """The monotonic clock."""
-    return time.monotonic()

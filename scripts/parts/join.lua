@@ -14,7 +14,7 @@ local function join(members, agents, meta, heads, marks, bell, channel, me, disp
         mark.maybe = head
     elseif state == "left" then mark.heard, mark.read, mark.maybe = tonumber(heard), tonumber(read), tonumber(maybe) end
     redis.call("HSET", members, me, table.concat({written or display, "in", NOW_MS}, " "))
-    if state ~= "in" then redis.call("HINCRBY", meta, "count", 1) end
+    if state ~= "in" and not kept then redis.call("HINCRBY", meta, "count", 1) end
     redis.call("HSET", marks, channel, mark_text(mark))
     bear(agents, me, display)
     redis.call("SPUBLISH", bell, "rooms")

@@ -28,14 +28,16 @@ local function mine_of(list, owner) -- the one lock of an owner on a path, offer
     for _, h in ipairs(list) do if h.owner == owner and h.request == "-" then return h end end
 end
 
--- Put a lock on paths. Where its owner has one, that one keeps id and token and is raised in mode and end; an offer is a line beside it, until it is taken.
+-- Put a lock on paths. Where its owner has one, that one keeps id and token and is raised in end, and in mode if it lives: an exclusive one that ran out
+-- is no right any more, others may read there by now. An offer is a line beside it, until it is taken.
 local function give(paths, lock)
     for _, path in ipairs(paths) do
         local list = {}
         for _, h in ipairs(holders(path, redis.call("HGET", BOOK.held, path))) do if h.request ~= lock.id then table.insert(list, h) end end
         local mine = lock.request == "-" and mine_of(list, lock.owner)
         if mine then
-            mine.mode, mine.ends = clash(mine.mode, lock.mode) and "x" or "s", math.max(mine.ends, lock.ends)
+            local lives = mine.ends > NOW_MS
+            mine.mode, mine.ends = lives and clash(mine.mode, lock.mode) and "x" or lock.mode, math.max(mine.ends, lock.ends)
         else
             table.insert(list, {owner = lock.owner, mode = lock.mode, ends = lock.ends, token = lock.token, id = lock.id, request = lock.request})
         end

@@ -6,6 +6,8 @@ The network is a namespace that has a loopback and nothing else. What runs in it
 from __future__ import annotations
 
 import contextlib
+import copy
+import itertools
 import json
 import os
 import shutil
@@ -134,7 +136,7 @@ class Lab:
     def __init__(self, env=None):
         if alone() is None:
             pytest.skip("no network namespace to be had: unshare, nsenter, setsid and git, and root or user namespaces, are needed")
-        self.answers, self.plays, self.opened, self.network = [], 0, contextlib.ExitStack(), None
+        self.answers, self.plays, self.opened, self.network = [], itertools.count(1), contextlib.ExitStack(), None
         self.folder = Path(tempfile.mkdtemp(prefix="lab", dir="/tmp"))
         self.home, self.project, self.tmp = self.folder / "home", self.folder / "project", self.folder / "tmp"
         self.opened.callback(shutil.rmtree, self.folder)
@@ -157,7 +159,19 @@ class Lab:
         self.url = "http://127.0.0.1:" + wait_until(lambda: self._read("port"), "the fake model listens", START_SECONDS)
         self.network = os.readlink(f"/proc/{self.api.pid}/ns/net")
         assert self.network != os.readlink("/proc/self/ns/net"), "the fake model is not in a network of its own"
+        self.checkout()
+
+    def checkout(self):
+        """Make the project a git checkout."""
         subprocess.run(["git", "init", "-q", "-b", "main", str(self.project)], env=self.env, check=True)
+
+    def beside(self, name):
+        """The same lab, seen from another project of its own: what is run, started and written there is in that one. It is closed with the first."""
+        other = copy.copy(self)
+        other.env, other.project = dict(self.env), self.folder / name
+        other.project.mkdir()
+        other.checkout()
+        return other
 
     def _read(self, name):
         path = self.folder / name
@@ -182,9 +196,9 @@ class Lab:
 
     def play(self, *steps):
         """Lay down a script; the words that make the model play it, for a prompt, a subagent's prompt or a message that wakes."""
-        self.plays += 1
-        (self.folder / "scripts" / f"{self.plays}.json").write_text(json.dumps(steps), "utf-8")
-        return f"PLAY:{self.plays}"
+        number = next(self.plays)
+        (self.folder / "scripts" / f"{number}.json").write_text(json.dumps(steps), "utf-8")
+        return f"PLAY:{number}"
 
     def release(self, name):
         """Let the model go on past ``hold(name, ...)``."""

@@ -12,7 +12,7 @@ import shlex
 import clients
 import pytest
 from lab import Lab, hold, refuse, text, tool, tools
-from sessions import Server, Session, Stream
+from seated import Server, Session, Stream
 
 __all__ = ["claude_lab", "codex_lab", "gemini_lab", "hold", "opencode_lab", "refuse", "text", "tool", "tools"]
 
@@ -88,13 +88,25 @@ class ClaudeLab(Lab):
             ANTHROPIC_BASE_URL=self.url, ANTHROPIC_API_KEY=KEY, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_TELEMETRY="1", DISABLE_AUTOUPDATER="1",
             DISABLE_ERROR_REPORTING="1", IS_SANDBOX="1", CLAUDE_CODE_TMPDIR=str(self.tmp),
         )  # fmt: skip
-        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": []}
         seen = {"hasCompletedOnboarding": True, "theme": "dark", "numStartups": 5, "lastOnboardingVersion": clients.CLIENTS["claude"].version}
-        approved = {"customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []}, "projects": {str(self.project): project}}
+        approved = {"customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []}, "projects": {}}
         (self.home / ".claude.json").write_text(json.dumps({**seen, **approved}), "utf-8")
-        self.settings = self.project / ".claude" / "settings.local.json"
+        self.trust()
         if settings is not None:
             self.file(".claude/settings.local.json", json.dumps(settings))
+
+    def trust(self):
+        """Let the client know its project, before it runs: it writes that file itself."""
+        known = json.loads((self.home / ".claude.json").read_text("utf-8"))
+        known["projects"][str(self.project)] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": []}
+        (self.home / ".claude.json").write_text(json.dumps(known), "utf-8")
+        self.settings = self.project / ".claude" / "settings.local.json"
+
+    def beside(self, name):
+        """As of every lab; to be asked for before a client runs."""
+        other = super().beside(name)
+        other.trust()
+        return other
 
     def record(self, *events, matcher=None, **more):
         """Put the recording hook on these events; ``more`` goes into the handler (asyncRewake=True, timeout=5)."""

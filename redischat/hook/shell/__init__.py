@@ -1,4 +1,4 @@
-"""Which files does a shell command write? Read from its text, before it runs; nothing is run, and no file is opened but a patch that it applies.
+"""Which files does a shell command write? Read from its text, before it runs; nothing is run, and no file is opened but a patch that it applies or a list that it reads.
 
 Seen: redirections, heredocs, the usual programs that write (``tee sed cp mv rm git dd curl patch`` and formatters), what they are wrapped in (``sudo env
 timeout bash -c eval find xargs``), ``cd``, variables, loops and functions of the same command, patterns (up to 200 names), and plain literals in code that is
@@ -6,7 +6,7 @@ given to an interpreter.
 
 Not seen, and said by :func:`unknown` where it can be told: what programs and scripts do by themselves (``make``, ``npm run``, ``./build.sh``, a test run), what
 an unpacked archive, another branch, a stash or a hook brings, names that only come out while it runs (``$(..)``, ``xargs``, ``read``, variables of the
-environment), code that makes up its names. Not told by anything: an alias or a function of the user's shell that bears a usual program's name, a symlink
+environment), code that makes up its names. What a program leaves beside its work (patch's ``.orig`` and ``.rej``, caches) is not told either. Not told by anything: an alias or a function of the user's shell that bears a usual program's name, a symlink
 that leads elsewhere, ``if`` and ``||`` (each way is taken, one after the other, so a ``cd`` or a value of one may be taken for the other's), a process that
 runs on. A path may be a folder: then all below it is meant. It stops mistakes, not malice.
 """

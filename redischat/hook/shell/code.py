@@ -22,7 +22,7 @@ _METHOD = re.compile(rf"(?:\bPath\(\s*{_STRING}\s*\)|\b([A-Za-z_]\w*))\.(?:write
 _ONE = re.compile(
     r"(?:os\.(?:remove|unlink|truncate|removedirs|rmdir)|shutil\.rmtree|(?:fs|fsp|promises|fs\.promises|Deno|Bun)\.(?:writeFile|appendFile|unlink|rm|rmdir|truncate|"
     r"createWriteStream|writeTextFile|remove|write|outputFile|writeJson)(?:Sync)?|\b(?:writeFile|appendFile|unlink|rm)(?:Sync)|(?:File|IO)\.(?:write|delete|unlink|binwrite)|FileUtils\.(?:rm|rm_f|rm_rf|"
-    rf"touch)|file_put_contents|\bunlink)[ (]\s*{_PLACE}"
+    rf"touch)|file_put_contents|\bunlink|\.(?:to_csv|to_json|to_parquet|to_excel|savefig))[ (]\s*{_PLACE}"
 )
 _TWO = re.compile(
     r"(?:os\.(?:rename|renames|replace|link|symlink)|shutil\.(?:move|copy|copy2|copyfile|copytree)|fs\.(?:rename|copyFile|cp)(?:Sync)?|File\.rename|FileUtils\.(?:mv|cp|cp_r)|\brename)[ (]"
@@ -32,6 +32,7 @@ _COPIES = re.compile(r"copy|cp|link")
 _PERL = re.compile(r"""\bopen\s*\(?\s*(?:my\s*)?[$\w]+\s*,\s*(?:['"]\+?>{1,2}[^'",]*['"]\s*,\s*['"]([^'"]+)['"]|['"]\+?>{1,2}\s*([^'"]+)['"])""")
 _MAY = re.compile(r"open|unlink|rename|system|exec|qx|`|truncate|require|import|\buse\b")
 _INPUT = {"-", "/dev/stdin"}
+_MOST_ARGUMENTS = 9
 
 # name -> (flags whose value is code, letters that take a value).
 _LANGUAGES = {
@@ -94,9 +95,16 @@ def interpreter(call: Call) -> Text:
     if at is None:
         at = call.input() if not free or free[0] in _INPUT else None
     if at is not None:
-        call.write(*scanned(at)[0])
+        call.write(*scanned(_with_arguments(at, free if flags.keys() & set(codes.split()) else free[1:]))[0])
     call.opaque("runs code" if at is not None else "runs a script")
     return None
+
+
+def _with_arguments(code: str, args: list[str]) -> str:
+    """The code with the words of the command where it takes them from."""
+    for at, one in enumerate(args[:_MOST_ARGUMENTS], 1):
+        code = code.replace(f"sys.argv[{at}]", repr(one)).replace(f"process.argv[{at + 1}]", repr(one))
+    return code
 
 
 def _module(call: Call, module: str) -> Text:

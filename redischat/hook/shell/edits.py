@@ -14,13 +14,17 @@ from .words import UNSEEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .call import Call
     from .walk import Text
 
-_SED_WRITES = re.compile(r"^\s*(?:\d+|\$|/[^/]*/)?\s*w\s+(\S+)\s*$", re.MULTILINE)
+_SED_ADDRESS = r"^\s*(?:[\d,$+~!]|/(?:\\.|[^/\\\n])*/)*\s*"
+_SED_WRITES = re.compile(_SED_ADDRESS + r"(?:s([^\w\s\\])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpiIeMm\d]*)?w\s+(\S+)\s*$", re.MULTILINE)
 _AWK_WRITES = re.compile(r"print(?:f\b[^;}\n]*?|[^;}\n>]*)>>?\s*(?:\"([^\"]*)\"|([^\s;}\"]+))")
 _AWK_RUNS = re.compile(r"\bsystem\s*\(|\|\s*\"")
 _MOST_NAMES = 200
+_EVERY = [("*", "-name")]
 
 
 def sed(call: Call) -> None:
@@ -31,7 +35,7 @@ def sed(call: Call) -> None:
         if free[:1] == [""] and "-i" in flags:  # BSD: -i ''
             free.pop(0)
         script = free.pop(0) if free else ""
-    call.write(*_SED_WRITES.findall(script or ""))
+    call.write(*(found[2] for found in _SED_WRITES.finditer(script or "")))
     if "-i" in flags or "--in-place" in flags:
         _in_place(call, free, flags.get("-i", flags.get("--in-place", "")))
 
@@ -117,7 +121,8 @@ def xargs(call: Call) -> Text:
     """The command with the words that it reads; where those are not known, with one that is not."""
     flags, free = options(call.args, "nPIdLsEa", "--max-args --max-procs --replace --delimiter --arg-file --max-lines", first=True)
     text = call.input()
-    words = text.replace("\0", "\n").split() if text is not None else []
+    lines = {"-0", "--null", "-I", "--replace", "-d", "--delimiter"} & set(flags)
+    words = [] if text is None else text.splitlines() if lines else text.split()
     if text is None or len(words) > _MOST_NAMES:
         words = [UNSEEN + "what xargs reads"]
     mark = flags.get("-I", flags.get("--replace"))
@@ -139,23 +144,27 @@ def find(call: Call) -> Text:
     for n, one in enumerate(rest):
         if one in {"-exec", "-execdir", "-ok", "-okdir"}:
             stop = next((m for m in range(n, len(rest)) if rest[m] == ";" or (rest[m] == "+" and rest[m - 1] == "{}")), len(rest))
-            _each(call, rest[n + 1 : stop], roots, names)
-    return None if {"-printf", "-ls", "-exec"} & set(rest) else lambda: _listed(_found(call, roots, names))
+            _each(call, rest[n + 1 : stop], lambda: _found(call, roots, names or _EVERY, files="f" in _types(rest)))
+    return None if {"-printf", "-ls", "-exec"} & set(rest) else lambda: _listed(_found(call, roots, names or _EVERY, files="f" in _types(rest)))
+
+
+def _types(rest: list[str]) -> list[str]:
+    return [rest[n + 1] for n, one in enumerate(rest[:-1]) if one == "-type"]
 
 
 def _listed(names: list[str]) -> str | None:
     return None if any(UNSEEN in one for one in names) else "\n".join([*names, ""])
 
 
-def _each(call: Call, command: list[str], roots: list[str], names: list[tuple[str, str]]) -> None:
+def _each(call: Call, command: list[str], found: Callable[[], list[str]]) -> None:
     if not command:
         return
-    for one in [UNSEEN + "what find finds"] if command[0] in READERS else _found(call, roots, names):
+    for one in [UNSEEN + "what find finds"] if command[0] in READERS else found():
         call.again([word.replace("{}", one) for word in command])
 
 
-def _found(call: Call, roots: list[str], names: list[tuple[str, str]]) -> list[str]:
-    """What find finds, judged by its names alone; a root that stands for all below it when there are none."""
+def _found(call: Call, roots: list[str], names: list[tuple[str, str]], *, files: bool = False) -> list[str]:
+    """What find finds, judged by its names alone; a root that stands for all below it when there are none. ``files``: no folders."""
     if not names:
         return roots
     base, found = call.walk.base(), []
@@ -164,7 +173,7 @@ def _found(call: Call, roots: list[str], names: list[tuple[str, str]]) -> list[s
             search = Search(base, hidden=True, caseless=how == "-iname")
             whole = bool(base) and UNSEEN not in root + name and search.all(root, ["**", name.replace("\1", "")])
             found += search.found if whole or not wild(name) else [*search.found, UNSEEN + f"{root}/**/{name}"]
-    return list(dict.fromkeys(found))
+    return [one for one in dict.fromkeys(found) if not (files and call.folder(one))]
 
 
 KNOWN = {

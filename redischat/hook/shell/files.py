@@ -51,6 +51,8 @@ def copy(call: Call) -> None:
     names = [one.rpartition(":")[2] for one in names] if remote else names
     if target:
         call.write(*(os.path.join(where, os.path.basename(one.rstrip("/"))) for one in names))
+    elif "--parents" in flags:
+        call.write(*(os.path.join(where, one) for one in names))
     elif {"-T", "--no-target-directory"} & set(flags) or (call.name == "rsync" and ("--delete" in flags or any(one.endswith("/") for one in names))):
         call.write(where)
     else:
@@ -64,7 +66,7 @@ def dd(call: Call) -> None:
 
 def second(call: Call) -> None:
     """uniq, xxd: the second file is written."""
-    call.write(*options(call.args, "fswclgos")[1][1:2])
+    call.write(*options(call.args, "fsw" if call.name == "uniq" else "cglos")[1][1:2])
 
 
 def curl(call: Call) -> None:

@@ -81,9 +81,24 @@ def export(call: Call) -> None:
 
 
 def forget(call: Call) -> None:
-    """read, mapfile, unset: the variables are not known from here on."""
+    """unset, getopts: the variables are not known from here on."""
     for one in call.args:
         call.walk.stand.values.pop(one, None)
+
+
+def read(call: Call) -> None:
+    """The words of a line, where that is known; all its lines for mapfile."""
+    names = options(call.args, "adinNptu" if call.name == "read" else "dnOsucC")[1]
+    text = call.input()
+    for one in names:
+        call.walk.stand.values.pop(one, None)
+    if text is None or not names or {"-a", "-d"} & set(options(call.args)[0]):
+        return
+    if call.name != "read":
+        call.walk.stand.values[names[-1]] = text.splitlines()
+        return
+    words = text.partition("\n")[0].split(None, len(names) - 1)
+    call.walk.stand.values |= {name: [one.strip()] for name, one in zip(names, words, strict=False)}
 
 
 def positional(call: Call) -> None:
@@ -126,12 +141,22 @@ def shell(call: Call) -> Text:
     if "n" in asked:
         return None
     if "c" in asked:
-        return call.walk.apart(lambda: call.walk.script(rest[0], rest[1:])) if rest else None
+        return _within(call, rest[0], rest[1:]) if rest else None
     text = call.input() if not rest or rest[0] == "-" or "s" in asked else None
     if text is None:
         call.opaque("runs a script")
         return None
-    return call.walk.apart(lambda: call.walk.script(text, []))
+    return _within(call, text, [])
+
+
+def _within(call: Call, text: str, args: list[str]) -> Text:
+    """Another shell with this text: what it sets is its own, what is set for it is known to it."""
+
+    def go() -> Text:
+        call.walk.stand.values |= call.mine
+        return call.walk.script(text, args)
+
+    return call.walk.apart(go)
 
 
 def echo(call: Call) -> Text:
@@ -232,7 +257,8 @@ def _another(call: Call, words: list[str]) -> bool:
 KNOWN = {
     **dict.fromkeys(("cd", "chdir", "pushd"), cd),
     **dict.fromkeys(("export", "declare", "local", "readonly", "typeset"), export),
-    **dict.fromkeys(("read", "mapfile", "readarray", "unset", "getopts"), forget),
+    **dict.fromkeys(("read", "mapfile", "readarray"), read),
+    **dict.fromkeys(("unset", "getopts"), forget),
     **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "ash", "fish"), shell),
     **dict.fromkeys(("source", "."), source),
     **dict.fromkeys(("dirname", "basename", "realpath", "readlink", "grealpath"), name_of),

@@ -38,7 +38,7 @@ class Redirect:
 
 
 class Node:
-    """One command. ``kind``: simple, group, sub (a subshell), for, function."""
+    """One command. ``kind``: simple, group, sub (a subshell), for, while, function."""
 
     __slots__ = ("body", "kind", "name", "redirects", "words")
 
@@ -266,8 +266,8 @@ class Reader(Letters):
 _COMPOUND: dict[str, Callable[[Reader], Node]] = {
     "{": lambda reader: Node("group", body=reader.block("}")[0]),
     "if": lambda reader: reader.until_last("then", "elif", "else", "fi"),
-    "while": lambda reader: reader.until_last("do", "done"),
-    "until": lambda reader: reader.until_last("do", "done"),
+    "while": lambda reader: Node("while", body=reader.until_last("do", "done").body),
+    "until": lambda reader: Node("while", body=reader.until_last("do", "done").body),
     "for": Reader.loop,
     "select": Reader.loop,
     "case": Reader.case,

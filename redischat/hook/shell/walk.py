@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 4_000  # commands gone through, each turn of a loop anew
 MOST_TEXTS = 4_000_000  # characters that words become
 MOST_DEEP = 25  # commands that run commands: sudo timeout xargs ...
+MOST_LINES = 200  # turns of a loop that reads
 MOST_PATHS = 1_000
 MOST_SCRIPTS = 3  # scripts inside scripts: bash -c, eval
 MOST_CALLS = 10  # functions that call functions
@@ -148,6 +149,8 @@ class Walk:
         given = self.redirects(node, given)
         if node.kind == "for":
             return self.loop(node)
+        if node.kind == "while":
+            return self.turns(node, given)
         for word in node.words:
             words(self, word)
         return self.run(node.body, given) if node.kind == "group" else self.apart(lambda: self.run(node.body, given))
@@ -175,6 +178,14 @@ class Walk:
         for value in values if values is not None else [UNSEEN + "$" + node.name]:
             self.stand.values[node.name] = [value]
             self.run(node.body)
+        return None
+
+    def turns(self, node: Node, given: Text) -> Text:
+        """A turn for each line that it reads; two where those are not known, for what the first turn changes."""
+        text = given() if callable(given) else given
+        lines = text.splitlines(keepends=True) if text else []
+        for line in lines if 0 < len(lines) <= MOST_LINES else [None, None]:
+            self.run(node.body, line)
         return None
 
     def simple(self, node: Node, given: Text) -> Text:

@@ -161,7 +161,10 @@ def variable(walk: Walk, written: str) -> list[str] | None:
     if not how:
         return values
     if how[-1] in "-=":
-        return values or _instead(walk, rest)
+        values = values or _instead(walk, rest)
+        if how[-1] == "=" and values:
+            walk.stand.values[name] = values
+        return values
     if how[-1] == "+":
         return _instead(walk, rest)
     return None if values is None else [_changed(one, how, rest) for one in values]

@@ -1,0 +1,26 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""who."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..flows import presence as flows
+from ..models import Present
+from ..settings import host
+from .seat import Seat
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Presence(Seat):
+    """The verb of who is there."""
+
+    def who(self, *, ended: bool = False) -> list[Present]:
+        """Every agent that has a session, by name, with its sessions on this host and on others. Changes nothing; needs no identity.
+
+        ``ended``: also sessions that are over (or gave no sign for a day), and names that never did anything.
+        """
+        found: list[dict[str, Any]] = self._drive(flows.who(self._keys, host(), ended=ended))
+        return [Present.model_validate(one) for one in found]
