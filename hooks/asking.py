@@ -146,14 +146,28 @@ def wanted(event: dict, card: dict, answers: "list[int]") -> bool:
         return False
     if child and "redischat" in str(event.get("tool_input", "")):
         raise Odd
-    kind = "other" if child else KINDS[name]
+    kind = "other" if child else "talk" if KINDS[name] == "tool" and talk(event) else KINDS[name]
     if kind == "prompt" and str(event.get("prompt", "")).lstrip().startswith(OURS):
         kind = "woken"
     answers += ask(card, kind)
     known, news, locks, keep = answers
-    if not known or (kind == "idle" and deaf()):
+    if not known or (kind == "idle" and (card.get("gate") or deaf())):
         raise Odd
     return bool(locks or keep & 1) if name in BEFORE else bool(news or keep)
+
+
+def talk(event: dict) -> bool:
+    """Is this tool call only redischat? Talk is no work: two who do nothing else stop waking each other."""
+    calls = event.get("tool_calls")
+    return all(_redischat(one) for one in (calls if isinstance(calls, list) and calls else [event]))
+
+
+def _redischat(call: object) -> bool:
+    given = call.get("tool_input") if isinstance(call, dict) else None
+    first, _, _ = str(given.get("command", "") if isinstance(given, dict) else "").partition("\n")
+    if "redischat" in (str(call.get("tool_name", "")) if isinstance(call, dict) else ""):
+        return True
+    return first.split(" ")[0].endswith("redischat") and not any(mark in first for mark in ("&&", ";", "|"))
 
 
 def deaf() -> bool:

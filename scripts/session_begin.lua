@@ -6,7 +6,7 @@ local session, agent, harness, host, pid, project, way, state = unpack(ARGV)
 
 local s = session_of(redis.call("HGET", presence, session))
 local new = s == nil
-s = s or {started = NOW_MS, landed = 0, missed = 0, told = 0}
+s = s or {started = NOW_MS, landed = 0, missed = 0, told = 0, worked = 0}
 s.agent, s.harness, s.host, s.pid, s.project, s.way, s.state = agent, harness, host, pid, project, way, state
 s.active, s.beat, s.asked = NOW_MS, NOW_MS, 0
 redis.call("HSET", presence, session, session_text(s))

@@ -1,12 +1,13 @@
 -- What a hook asks at every event of its session: is there news, are paths of this repository locked, is something of mine to be kept? It writes only
--- when the session's state changes, when a wake was asked for, and else every 30 s. An event is prompt, woken (a prompt that our wake made), tool, idle, or
--- other (which changes nothing). A turn that ends while there is news settles: a hook looks whether it is to go on, and until then nobody wakes it.
+-- when the session's state changes, when a wake was asked for, once a second while it works, and else every 30 s. An event is prompt, woken (a prompt that
+-- our wake made), tool, talk (a tool call that is only redischat), idle, or other (which changes nothing). A turn that ends while there is news settles: a
+-- hook looks whether it is to go on, and until then nobody wakes it.
 -- Replies: {"ok", known (0|1), news (0|1), locks (0|1), keep (1: what I hold is to be kept; 2: a wake was missed, and I was not told; 3: both)}
 -- with: head, mark, presence
 local heads, marks, agents, presence, order, owners, leased = unpack(KEYS)
 local session, me, event, repo = unpack(ARGV)
-local EVERY_MS = 30000
-local STATES = {prompt = "working", woken = "working", tool = "working", idle = "idle"}
+local EVERY_MS, WORK_MS = 30000, 1000
+local STATES = {prompt = "working", woken = "working", tool = "working", talk = "working", idle = "idle"}
 
 local s = session_of(redis.call("HGET", presence, session))
 if not s then return {"ok", 0, 0, 0, 0} end
@@ -24,7 +25,9 @@ if repo ~= "" then locks = #redis.call("ZRANGEBYLEX", order, "[" .. repo, "(" ..
 local state = event == "idle" and news == 1 and "settling" or STATES[event] or s.state
 local due = NOW_MS - s.active >= EVERY_MS
 if event == "woken" and (s.asked > 0 or s.missed > s.landed) then s.landed, due = NOW_MS, true end
-if event ~= "other" and (state ~= s.state or state == "settling" or due or s.asked > 0) then
+local works = (event == "tool" or event == "prompt") and NOW_MS - s.worked >= WORK_MS
+if event ~= "other" and (state ~= s.state or state == "settling" or due or works or s.asked > 0) then
+    if works then s.worked = NOW_MS end
     s.asked, s.state, s.active, s.beat = 0, state, NOW_MS, NOW_MS
     redis.call("HSET", presence, session, session_text(s))
     local display, held, holder, host, since, _, _, project = string.match(redis.call("HGET", agents, me) or "", "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")

@@ -271,7 +271,7 @@ def test_a_waker_that_does_not_run_is_told_however_green_the_rest_is(started):
 def presence(real, session, **facts):
     """Let the broker know this of a session."""
     words = real.ask("HGET", "rc1:{default}:presence", session).split(" ")
-    names = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "project")
+    names = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "worked", "project")
     known = dict(zip(names, words, strict=True)) | {name: str(value) for name, value in facts.items()}
     real.ask("HSET", "rc1:{default}:presence", session, " ".join(known[name] for name in names))
 

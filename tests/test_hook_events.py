@@ -118,6 +118,16 @@ def test_loop_01_a_message_keeps_a_turn_from_ending_once(scene):
         assert all(one.silent for one in told[1:]), told
 
 
+@pytest.mark.parametrize(
+    ("agent", "shape"), [("claude-code_2-1-163_agent", "hookSpecificOutput"), ("claude-code_2-1-162_agent", "decision"), ("", "decision"), ("x_y", "decision")]
+)
+def test_a_claude_that_drops_context_at_the_end_of_a_turn_is_kept_from_ending_it(scene, agent, shape):
+    scene.lynx.post("dock", "at the end", to="heron")
+    fired = scene.heron.fire("Stop", options={"AI_AGENT": agent})
+    assert shape in fired.answer
+    assert "    at the end\n" in fired.text
+
+
 def test_what_does_not_wake_me_lets_a_turn_end_and_is_pointed_at_in_the_next_step(scene):
     scene.lynx.post("dock", "by the way", to="none")
     assert scene.heron.fire("Stop").silent

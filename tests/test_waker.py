@@ -30,7 +30,7 @@ from redischat.wire import Wire
 pytestmark = pytest.mark.real
 KEYS = Keys("default")
 PRESENCE = "rc1:{default}:presence"
-WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "project")
+WORDS = ("agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "worked", "project")
 
 
 def hurry(monkeypatch):
@@ -578,6 +578,7 @@ def test_a_stopped_waker_is_said_to_be_and_never_signalled(town):
 def test_an_older_one_makes_room_for_a_newer_and_never_the_other_way(town, running, passes_on):
     folder = wake.folder(town.state)
     held = wake.lock(town.state)
+    assert held is not None
     write_pairs(os.path.join(folder, "status"), {"version": running, "pid": "1"})
     closes = os.path.join(folder, "close")
     with ended_at_last(town.state):
@@ -614,7 +615,7 @@ def test_whoever_only_looks_whether_there_is_one_keeps_none_from_starting(town, 
     assert looking is not None
     told: list[str] = []
     monkeypatch.setattr(run.Waker, "run", lambda waker: told.append(waker.state_dir))
-    threading.Timer(0.1, lambda: os.close(looking or 0)).start()
+    threading.Timer(0.1, os.close, (looking,)).start()
     assert run.main(town.state) == 0
     assert told == [town.state]
 

@@ -23,7 +23,7 @@ def seat(session, agent, state="idle", *, active=0, beat=0, way="file", landed=N
     ago = {
         name: 0 if seconds is None else now - seconds * 1000 for name, seconds in (("active", active), ("beat", beat), ("landed", landed), ("missed", missed))
     }
-    words = (agent, harness, packed(where or host()), 4711, state, ago["active"], ago["beat"], now, way, 0, ago["landed"], ago["missed"], 0, packed(project))
+    words = (agent, harness, packed(where or host()), 4711, state, ago["active"], ago["beat"], now, way, 0, ago["landed"], ago["missed"], 0, 0, packed(project))
     return {session: " ".join(map(str, words))}
 
 
@@ -132,6 +132,19 @@ async def test_live_02_a_session_that_is_there_and_did_nothing_for_hours_is_told
 async def test_a_receipt_says_whether_an_idle_session_can_be_woken(quay, facts, how):
     quay.set("bob", **facts)
     assert (await quay.found("bob")).how == how
+
+
+@pytest.mark.parametrize("api", ["post", "say"])
+async def test_a_receipt_tells_how_it_was_before_it_rang_also_on_a_server_that_never_heard_of_receipts(sit, api):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "no receipt", to="none")
+    sit.store.script_flush()
+    await amy.post("dock", "no receipt", to="none")  # now the one script is in the server's cache, the other is not
+    await bob.read()
+    task = asyncio.ensure_future(bob.wait("dock", timeout=30))
+    await sit.asleep("bob")
+    assert (await getattr(amy, api)("dock", "x", receipt=True)).listening == ["bob"]
+    await task
 
 
 async def test_a_wait_is_told_from_a_waker_that_hears_the_same_doorbell(quay):

@@ -191,6 +191,16 @@ def repair_audits(who: Caller, channel: str) -> Call:
     )
 
 
+def brake(keys: Keys, channel: str, pair: str, since: int, sender: str, text: str) -> Call:
+    """Say once that two agents do not wake each other any more (channel_brake.lua). Gives whether it was said now."""
+    return run(
+        "channel_brake",
+        {**_keys(keys, channel, "stream", "heads", "hinted", "live")},
+        {"channel": channel, "pair": pair, "since": since, "from": sender, "text": text},
+        lambda words: str(words[0]) == "1",
+    )
+
+
 def facts(keys: Keys, channel: str) -> Call:
     """What a channel is, as its hash says; {} when there is none."""
     return plain("HGETALL", keys.channel(channel, "meta"), read=pairs)

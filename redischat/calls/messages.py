@@ -166,6 +166,11 @@ def audits(keys: Keys, channel: str, name: str, me: str, *, above: int = 0, to: 
     return plain(*words, read=lambda found: _beside(found, "audits", name, me))
 
 
+def newest_audits(keys: Keys, channel: str, name: str, me: str, *, count: int) -> Call:
+    """The newest audits, oldest first."""
+    return plain("XREVRANGE", keys.channel(channel, "audits"), "+", "-", "COUNT", count, read=lambda found: _beside(found[::-1], "audits", name, me))
+
+
 def beside(keys: Keys, channel: str, part: str, name: str, me: str, *, start: str = "-", count: int = TAKE_COUNT) -> Call:
     """A page of what stands beside the messages (``part``: audits or events), from the id ``start`` on, oldest first."""
     return plain("XRANGE", keys.channel(channel, part), start, "+", "COUNT", count, read=lambda found: _beside(found, part, name, me))

@@ -16,26 +16,13 @@ KEEP_LEFT_MS, KEEP_MS = 150_000, 300_000  # what has less to go than the one is 
 SETTLE_MS = 3_000  # scripts/session_wake.lua: so long a hook may look for news at the end of a turn
 BEAT_LIVE_MS = 60_000  # beaten by its waker, or active itself, within a minute: connected
 _WORDS = (
-    "agent",
-    "harness",
-    "host",
-    "pid",
-    "state",
-    "active",
-    "beat",
-    "started",
-    "way",
-    "asked",
-    "landed",
-    "missed",
-    "told",
-    "project",
-)  # scripts/parts/presence.lua
-_TIMES = ("active", "beat", "started", "asked", "landed", "missed", "told")
+    "agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "worked", "project",
+)  # fmt: skip  (scripts/parts/presence.lua)
+_TIMES = ("active", "beat", "started", "asked", "landed", "missed", "told", "worked")
 
 
 def tick(keys: Keys, session: str, me: str, event: str, repository: str = "") -> Call:
-    """What a hook asks at every event (session_tick.lua); ``event``: prompt, woken, tool, idle, other. Gives :func:`answers`."""
+    """What a hook asks at every event (session_tick.lua); ``event``: prompt, woken, tool, talk, idle, other. Gives :func:`answers`."""
     return run(
         "session_tick",
         {
@@ -121,11 +108,12 @@ def follow(who: Caller, session: str, host: str, old: str = "") -> Call:
 def reach(keys: Keys, names: Sequence[str]) -> Call:
     """Where some agents are (session_reach.lua): ``[(now in ms, how many sleep at a wait of its, agent's record, its session's record)]``, {} for none."""
     asked = [name.lower() for name in names]
-    return run(
+    call = run(
         "session_reach", {"agents": keys.agents, "presence": keys.presence}, {},
         lambda words: [(int(words[0]), int(sleepers), agents.record(one), record(seat)) for sleepers, one, seat in words[1]],
         [keys.ear(name) for name in asked], asked,
     )  # fmt: skip
+    return plain(*call.words(whole=True), read=call.read)  # were it not in the server's cache, the post behind it would ring before it looked
 
 
 def every(keys: Keys) -> Call:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def check(seat: Seat) -> int:
     """May what is staged be committed?"""
     from ..hook import commit
+    from ..hook.guard import closed
     from ..repository import find
 
     found = commit.staged(fields.cwd())
@@ -24,7 +25,7 @@ def check(seat: Seat) -> int:
     try:
         no = seat.drive(commit.judge(seat.onlooker(), repo, wanted)) if wanted else ""
     except CouldNotLook as error:
-        shut = commit.closed(seat.settings.project, wanted)
+        shut = closed(seat.settings.project, wanted)
         if shut:
             raise PathLockUnchecked(path=shut[0], paths=shut, why=error.code) from error
         raise

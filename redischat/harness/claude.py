@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NAME = "claude"
 WAY = "file"  # SessionStart names a file to watch; FileChanged with asyncRewake wakes
 SHELL = ("Bash",)
+STOP_CONTEXT = (2, 1, 163)  # the first that reads context at the end of a turn: an older one drops it without a word
 SHELL_KNOWS = True  # its shell commands learn which session they are of: CLAUDE_CODE_SESSION_ID
 _ROLES = {
     "SessionStart": "start", "UserPromptSubmit": "prompt", "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "after",
@@ -38,6 +39,9 @@ def write(event: Event, answer: Answer) -> Written:
     """An answer as Claude Code reads it."""
     if answer.wake:
         return Written(err=answer.wake, code=2)
+    stop = answer.block or (answer.context if event.role == "stop" and _version() < STOP_CONTEXT else "")
+    if stop:
+        return Written({"decision": "block", "reason": stop})
     own: dict[str, Any] = {"hookEventName": event.name}
     if answer.deny:
         own |= {"permissionDecision": "deny", "permissionDecisionReason": answer.deny}
@@ -45,6 +49,11 @@ def write(event: Event, answer: Answer) -> Written:
         own["additionalContext"] = answer.context
     if answer.watch:
         own["watchPaths"] = list(answer.watch)
-    if answer.block:
-        return Written({"decision": "block", "reason": answer.block})
     return Written({"hookSpecificOutput": own} if len(own) > 1 else None)
+
+
+def _version() -> tuple[int, ...]:
+    """The version that this hook runs in, as AI_AGENT says it (``claude-code_2-1-332_harness``); () where it does not: an old one (2.1.83)."""
+    words = os.environ.get("AI_AGENT", "").split("_")
+    parts = words[1].split("-") if words[0] == "claude-code" and len(words) > 1 else []
+    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else ()

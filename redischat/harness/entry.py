@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _signal as signals  # type: ignore[import-not-found]  # signal costs enum
 import os
 import sys
 import time
@@ -17,6 +16,7 @@ from ..keys import Keys
 from ..settings import Settings, host
 from ..wire import Wire
 from . import claude, codex, gemini, opencode
+from .clock import InTime, Late
 from .event import Answer, Event
 from .notation import dumps, loads
 
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 CLIENTS = {one.NAME: one for one in (claude, codex, gemini, opencode)}
 KINDS = {"prompt": "prompt", "before": "tool", "after": "tool", "stop": "idle", "changed": "other"}
 OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes, as in tick.py
-TIMER = hasattr(signals, "setitimer")
-SETTLE_S = 0.3  # after the deadline, to give back what was taken
-
-
-class Late(BaseException):
-    """The host must not be kept waiting any longer."""
 
 
 def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) -> int:
@@ -44,12 +38,15 @@ def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) 
     event = _read(product, raw) if product else None
     if event is None or not event.role or not event.session:
         return 0
+    visit = None
     try:
-        with _InTime(deadline):
-            return Visit(product, event, answers).run()
+        with InTime(deadline):
+            visit = Visit(product, event, answers)
+            return visit.run()
     except (ChatError, OSError, Late, BrokenPipeError) as error:
-        _log(f"{event.name}: {getattr(error, 'code', type(error).__name__)}: {error}")
-        return 0
+        why = str(getattr(error, "code", type(error).__name__))
+        _log(f"{event.name}: {why}: {error}")
+        return visit.unasked(why) if visit and event.role == "before" and visit.card.get("closed") else 0
 
 
 def _read(product: Any, raw: bytes) -> Event | None:
@@ -58,28 +55,6 @@ def _read(product: Any, raw: bytes) -> Event | None:
     except ValueError:
         return None
     return product.read(found) if isinstance(found, dict) else None
-
-
-class _InTime:
-    """Raise Late when the time is up; a little later end the process: whatever hangs, the host goes on. On native Windows the connection's patience must do."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
-
-    def __enter__(self) -> None:
-        if TIMER:
-            signals.signal(signals.SIGALRM, self._late)
-            signals.setitimer(signals.ITIMER_REAL, max(0.001, self._deadline - time.monotonic()))
-
-    def __exit__(self, *_: object) -> None:
-        if TIMER:
-            signals.setitimer(signals.ITIMER_REAL, 0)
-
-    @staticmethod
-    def _late(*_: object) -> None:
-        signals.signal(signals.SIGALRM, lambda *_: os._exit(0))
-        signals.setitimer(signals.ITIMER_REAL, SETTLE_S)
-        raise Late
 
 
 class Visit:
@@ -243,15 +218,32 @@ class Visit:
             no = self.wire.drive(guard.judge(self.caller(), targets)) if targets else ""
         return self.answer(Answer(deny=no, context=first))
 
+    def unasked(self, why: str) -> int:
+        """The broker could not be asked: what the project closes is not written unchecked, anything else passes."""
+        targets = guard.targets(self.settings, self.event.cwd or self.settings.project, self.event.paths, self.event.command)
+        return self.answer(Answer(deny=guard.shut(self.settings, targets, why)))
+
     def deliver(self, who: Caller, first: str = "") -> None:
         """Hand over what is new, behind what is to be said first: shown is what was written and flushed. A turn that ends with nothing for it has ended."""
         show, stop = deliver.Text(who.agent, lambda said: self.say(Answer(context=said)), first).show, self.event.role == "stop"
         gave = self.wire.drive(deliver.waking(who, fresh()) if stop else deliver.all_news(who, fresh()), show)
         if stop:
+            gave = gave or self.gated(who)
             session = self.settings.session
             self.wire.run(sessions.tick(self.keys, session, who.me, "tool") if gave else sessions.wake(self.keys, session, "rest", ring=who.me))
         elif first and not gave:
             self.answer(Answer(context=first))
+
+    def gated(self, who: Caller) -> bool:
+        """Hold the turn up where an answer is owed, if the project wants that (gate=answer). Gives whether it did."""
+        if not self.card.get("gate"):
+            return False
+        from ..hook import gate
+
+        why = self.wire.drive(gate.judge(who, self.settings.state_dir, self.event.session)) if gate.wanted(self.settings.project) else ""
+        if why:
+            self.say(Answer(block=why))
+        return bool(why)
 
     def end(self) -> int:
         """The session is over; what it holds is let go later, by the waker, when nobody has taken it up again."""

@@ -11,7 +11,6 @@ from ..errors import ChatError, Refused
 from ..flows import paths as flows
 from ..flows.path_fields import MOST_PATHS
 from ..repository import path
-from ..settings import CONFIG, read_pairs
 from ..text import field, inert, when
 from .guard import NAMED, refusal
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-CLOSED = "closed"  # in .redischat/config: a,b below the repository's root
 _WORDS = 8  # of a lock's record
 _TAKEN, _BEFORE = 4, 6  # the places in it of when it was taken, and of who had it before
 
@@ -120,9 +118,3 @@ def _lost(who: Caller, held: Sequence[dict[str, Any]]) -> Flow:
             taken, ran_out = when(iso(words[_TAKEN])), when(iso(words[-1]))
             said.append(f". {field(one['path'])} was yours until {ran_out} and lost to {one['holder']} at {taken}: look at what changed since")
     return "".join(said[:NAMED])
-
-
-def closed(project: str, wanted: Sequence[str]) -> list[str]:
-    """Which of these paths must not be written unchecked: those below a path that the project's ``closed=a,b`` names ("." is all of them)."""
-    kept = [names.path(one.strip()) for one in read_pairs(os.path.join(project, CONFIG)).get(CLOSED, "").split(",") if one.strip()]
-    return [one for one in wanted if any(not shut or one == shut or one.startswith(shut + "/") for shut in kept)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, messages
+from ..flows import brake
 from ..flows.reading import Limits, hand_out
 from ..text import after, age, before, field, message
 
@@ -92,8 +93,8 @@ def all_news(who: Caller, lease: str) -> Flow:
 
 def waking(who: Caller, lease: str) -> Flow:
     """As :func:`news`, but only in channels where something wakes me: the rest waits for my next step. Gives whether there was something."""
-    woken = yield from _woken(who)
-    return (yield from news(who, [row["channel"] for row in woken], lease)) if woken else False
+    woken = yield from waiting(who)
+    return (yield from news(who, [row["channel"].lower() for row in woken], lease)) if woken else False
 
 
 def waiting(who: Caller) -> Flow:
@@ -108,16 +109,14 @@ def glance(who: Caller) -> Flow:
     rows = []
     for row, page in zip(woken, pages, strict=True):
         mine = [one for one in page if one["for_me"] and not one["mine"] and one["kind"] == "message"]
-        rows.append({"channel": row["name"], "count": max(1, len(mine)), "senders": sorted({one["from"] for one in mine})})
+        senders = sorted({one["from"] for one in mine})
+        if not (yield from brake.held(who, row["channel"], row["name"], senders)):
+            rows.append({"channel": row["name"], "count": max(1, len(mine)), "senders": senders})
     return rows, busy_ms
 
 
-def _woken(who: Caller) -> Flow:
-    """The channels with something that wakes me above what I heard: a big message that was pointed at is no reason to wake me again."""
-    return (yield from _looked(who))[0]
-
-
 def _looked(who: Caller) -> Flow:
+    """The channels with something that wakes me above what I heard: a big message that was pointed at is no reason to wake me again."""
     marks = yield agents.marks(who)
     if not marks:
         return [], 0

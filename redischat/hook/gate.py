@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from ..flows.messages import owed
+from ..settings import CONFIG, read_pairs
 from ..text import INDENT, field
 from . import session as cards
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 MOST = 3  # times that one question holds a turn up
 SWITCH = "gate"  # in .redischat/config: gate=answer
 _QUESTION = 300  # characters of it that are shown
+
+
+def wanted(project: str) -> bool:
+    """Does the project want it?"""
+    return read_pairs(os.path.join(project, CONFIG)).get(SWITCH) == "answer"
 
 
 def judge(who: Caller, state_dir: str, session: str) -> Flow:

@@ -6,7 +6,9 @@ import os
 
 from ..calls import paths as calls
 from ..errors import ChatError
+from ..names import path as normal
 from ..repository import find, path
+from ..settings import CONFIG, read_pairs
 from ..text import field, when
 from .shell import consuming, written
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 NAMED = 3  # paths in a refusal
+CLOSED = "closed"  # in .redischat/config: a,b below the repository's root
 
 
 def targets(settings: Settings, cwd: str, files: Sequence[str], command: str) -> dict[str, tuple[Repository, list[str]]]:
@@ -68,4 +71,21 @@ def child(command: str) -> str:
     return (
         f"redischat: a subagent shares its parent's name, so 'redischat {verbs[0]}' would take the parent's mail. "
         f"Look without taking: redischat read CHANNEL --peek. Or be somebody else: --as NAME"
+    )
+
+
+def closed(project: str, wanted: Sequence[str]) -> list[str]:
+    """Which of these paths must not be written unchecked: those below a path that the project's ``closed=a,b`` names ("." is all of them)."""
+    kept = [normal(one.strip()) for one in read_pairs(os.path.join(project, CONFIG)).get(CLOSED, "").split(",") if one.strip()]
+    return [one for one in wanted if any(not shut or one == shut or one.startswith(shut + "/") for shut in kept)]
+
+
+def shut(settings: Settings, targets_: dict[str, tuple[Repository, list[str]]], why: str) -> str:
+    """The refusal of a write to a closed path that cannot be checked, because the broker could not be asked; "" where none is closed."""
+    kept = [one for _, inside in targets_.values() for one in closed(settings.project, inside)]
+    if not kept:
+        return ""
+    return (
+        f"redischat: {', '.join(kept[:NAMED])} may not be written unchecked here ({CLOSED}= in {CONFIG}), and the broker could not be asked ({why}). "
+        "Nothing was written. What is wrong: redischat doctor"
     )

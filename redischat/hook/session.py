@@ -7,7 +7,7 @@ import os
 from ..calls import sessions
 from ..calls.call import packed, unpacked
 from ..lua import script
-from ..settings import Place, host, read_pairs, write_pairs
+from ..settings import CONFIG, Place, host, read_pairs, write_pairs
 from . import fired
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 FOLDER, BELLS = "sessions", "bells"
+SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
 _LONGEST = 128
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
 
@@ -38,7 +39,7 @@ def bell_of(state_dir: str, session: str) -> str:
     return os.path.join(state_dir, BELLS, file_name(session))
 
 
-def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository: str = "", closed: bool = False) -> dict[str, str]:
+def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository: str = "") -> dict[str, str]:
     """All that tick.py must know: the address, and the call of session_tick.lua with "?" for the event."""
     call = sessions.tick(keys, settings.session, agent.lower(), "?", repository)
     place = Place(settings.url)
@@ -47,8 +48,8 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
         "sha": script("session_tick").sha, "keys": " ".join(call.keys), "args": " ".join(packed(str(word)) or "-" for word in call.args),
         "db": str(place.database), "host": host(),
     }  # fmt: skip
-    if closed:
-        facts["closed"] = "1"
+    project = read_pairs(os.path.join(settings.project, CONFIG))
+    facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
     if place.tls:
         facts.pop("sha")  # a raw socket cannot speak TLS: the package asks
     elif place.path:

@@ -18,7 +18,7 @@ POLL_S = 0.02
 CLOSE_S = 5.0
 # Not more: what it runs (codex) needs no secrets of the harness that happened to start it.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
-_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import main; sys.exit(main(sys.argv[4]))"
+_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import started; sys.exit(started(sys.argv[4]))"
 NAME = "redischat-waker"  # as `ps` shows it
 
 
@@ -27,13 +27,17 @@ def folder(state_dir: str) -> str:
     return os.path.join(state_dir, FOLDER, host())
 
 
-def lock(state_dir: str, *, shared: bool = False) -> int | None:
-    """A descriptor that holds the waker's lock; None while a waker has it. ``shared``: only to look, in nobody's way who looks too."""
+def lock(state_dir: str, *, shared: bool = False, make: bool = True) -> int | None:
+    """A descriptor that holds the waker's lock; None while a waker has it. ``shared``: only to look, in nobody's way who looks too.
+
+    Without ``make`` its folder must be there: FileNotFoundError.
+    """
     try:
         from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
     except ImportError:
         raise Refused(message="there is no waker on native Windows: use WSL") from None
-    os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
+    if make:
+        os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
     descriptor = os.open(os.path.join(folder(state_dir), "lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         flock(descriptor, (LOCK_SH if shared else LOCK_EX) | LOCK_NB)
@@ -77,6 +81,7 @@ def start(state_dir: str) -> bool:
         return False
     import subprocess  # 7 ms, paid by the one session that finds no waker
 
+    os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
     words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir]
     env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -37,11 +37,12 @@ class Waker:
         self._given: dict[str, dict[str, dict[str, Card]]] = {}
         self._began, self._company = time.time(), time.monotonic()
         self._told = self._looked = 0.0
+        self._facts: dict[str, object] = {}
         self._seen: tuple[int, float] = (0, 0.0)
 
     def run(self) -> None:
-        """Until there is nobody, or a newer one asks."""
-        while not os.path.exists(os.path.join(self.folder, "close")):
+        """Until there is nobody, a newer one asks, or its folder is taken away."""
+        while os.path.exists(os.path.join(self.folder, "lock")) and not os.path.exists(os.path.join(self.folder, "close")):
             now = time.monotonic()
             if now - self._looked >= LOOK_S or not self._looked:
                 self._looked = now
@@ -51,9 +52,7 @@ class Waker:
                     self.log(f"{type(error).__name__}: {error}")
                 if now - self._company > ALONE_S:
                     return
-            if now - self._told >= TELL_S or not self._told:
-                self._told = now
-                self._tell()
+            self._tell()
             time.sleep(CLOSE_LOOK_S)
 
     def _find(self) -> None:
@@ -72,7 +71,7 @@ class Waker:
             if not self._stale(name, card):
                 given.setdefault(card["url"], {}).setdefault(card["workspace"], {})[card["session"]] = card
         if given != self._given:
-            self._given, self._told = given, 0.0
+            self._given = given
             self._share(given)
 
     def _changed(self) -> bool:
@@ -119,15 +118,18 @@ class Waker:
             station.give(worlds)
 
     def _tell(self) -> None:
-        """Say how it is, for `waker status`, doctor and whoever asks whether there is one."""
+        """Say how it is when that has changed, and else now and then: for `waker status`, doctor and whoever asks whether there is one."""
         worlds = [world for station in self.stations.values() for world in list(station.worlds.values())]
         facts = {
-            "pid": os.getpid(), "version": __version__, "host": self.host, "since": int(self._began * 1000), "at": int(time.time() * 1000),
+            "pid": os.getpid(), "version": __version__, "host": self.host, "since": int(self._began * 1000),
             "sessions": sum(len(world.cards) for world in worlds), "brokers": len(self.stations), "deaf": sum(one.ear is None for one in self.stations.values()),
             "unreadable": len(self.odd), "wakes": sum(world.rung for world in worlds), "missed": sum(world.missed for world in worlds),
         }  # fmt: skip
+        if facts == self._facts and time.monotonic() - self._told < TELL_S:
+            return
+        self._facts, self._told = facts, time.monotonic()
         with suppress(OSError):  # a full disk silences nobody's doorbell
-            write_pairs(os.path.join(self.folder, "status"), {key: str(value) for key, value in facts.items()})
+            write_pairs(os.path.join(self.folder, "status"), {key: str(value) for key, value in facts.items()} | {"at": str(int(time.time() * 1000))})
 
     def log(self, line: str) -> None:
         """One line in the waker's log, if it can be written."""
@@ -144,8 +146,21 @@ class Waker:
             station.leave()
 
 
+def started(state_dir: str) -> int:
+    """As :func:`main`, of one that was let start: nothing is to be done where its folder was taken away meanwhile."""
+    try:
+        return _waker(state_dir)
+    except FileNotFoundError:
+        return 0
+
+
 def main(state_dir: str) -> int:
     """Be the waker, if there is none of this version or a newer one; the exit code."""
+    os.makedirs(wake.folder(state_dir), mode=0o700, exist_ok=True)
+    return _waker(state_dir)
+
+
+def _waker(state_dir: str) -> int:
     held = _taken(state_dir)
     if held is None:
         return 0
@@ -171,6 +186,6 @@ def _taken(state_dir: str) -> int | None:
     if wake.older(wake.status(state_dir).get("version", "")):
         wake.stop(state_dir)
     end = time.monotonic() + TAKE_S
-    while (held := wake.lock(state_dir)) is None and time.monotonic() < end:
+    while (held := wake.lock(state_dir, make=False)) is None and time.monotonic() < end:
         time.sleep(wake.POLL_S)
     return held

@@ -80,6 +80,7 @@ def test_what_a_wake_leads_to_shows_the_message_once_and_marks_it_read():
         assert "redischat (amy): 1 message for you in #dock (bob)" in woken.newest
         assert "UserPromptSubmit hook additional context: redischat: 1 new message for you (amy)" in woken.newest
         assert read_by(lab, "amy", "dock") == 1
+        assert session_of(lab, "amy")["landed_ms"]
         amy.turn(lab.shell("echo more"), text("done"))
         assert told_once(lab, "rebase first")
         amy.close()

@@ -35,6 +35,7 @@ ROUNDS, WORKERS = 500, 5
 WAKES = 1_000
 CROWD, MOST_KB = 200, 40 * 1024
 RECOVERY_S = 5.0
+KEPT = ("--appendonly", "yes", "--appendfsync", "always")  # what a killed server had answered is there when it is back
 TURNS = Path(__file__).with_name("turns.py")
 
 
@@ -66,8 +67,8 @@ def seat(wire, state, url, name, *, room="dock"):
     return settings.session
 
 
-def say(wire, room, text, *to):
-    wire.drive(talk.say(Caller(KEYS, "amy"), room, messages.Draft(text, to=list(to)), Once()))
+def say(wire, room, text, *to, by="amy"):
+    wire.drive(talk.say(Caller(KEYS, by), room, messages.Draft(text, to=list(to)), Once()))
 
 
 def heard(url, count):
@@ -88,7 +89,7 @@ def test_what_is_said_as_a_turn_ends_is_shown_or_rung_never_neither_and_never_bo
     with wired(town.server.url) as wire:
         for one in crowd:
             one("SessionStart", source="startup")
-            for who in (one.agent, "amy"):
+            for who in (one.agent, "amy", "carl"):
                 token = next((binding.token for binding in _settings(town, one).bindings if binding.agent == who), "")
                 wire.run(channels.open(Caller(KEYS, who, token), "room-" + one.agent, once=Once()))
     heard(town.server.url, WORKERS)
@@ -123,13 +124,14 @@ def test_a_thousand_wakes_reach_the_call_that_rings_within_50_ms(town, monkeypat
     monkeypatch.setitem(ring._RINGS, "file", ringing)  # noqa: SLF001 - the last thing that is ours
     took = []
     with wired(town.server.url) as wire, in_thread(town.state):
-        wire.run(channels.open(Caller(KEYS, "amy"), "dock", cap=0, once=Once()))
+        for who in ("amy", "carl"):
+            wire.run(channels.open(Caller(KEYS, who), "dock", cap=0 if who == "amy" else None, once=Once()))
         session, bob = seat(wire, town.state, town.server.url, "bob"), Caller(KEYS, "bob")
         heard(town.server.url, 1)
         for number in range(WAKES):
             landed.clear()
             began = time.perf_counter()
-            say(wire, "dock", f"number {number}", "bob")
+            say(wire, "dock", f"number {number}", "bob", by=("amy", "carl")[number % 2])  # by turns: two who only talk are braked
             assert landed.wait(5), f"wake {number}"
             took.append((rung[-1] - began) * 1000)
             wire.run(sessions.tick(KEYS, session, "bob", "woken"))
@@ -145,8 +147,9 @@ def test_a_thousand_wakes_reach_the_call_that_rings_within_50_ms(town, monkeypat
 @contextlib.contextmanager
 def in_thread(state):
     """A waker in this process."""
+    held = wake.lock(state)
+    assert held is not None
     waker = Waker(state)
-    os.makedirs(waker.folder, exist_ok=True)
     thread = threading.Thread(target=waker.run)
     thread.start()
     try:
@@ -157,6 +160,7 @@ def in_thread(state):
         waker.close()
         for station in waker.stations.values():
             station.join(5)
+        os.close(held)
 
 
 def test_two_hundred_sessions_cost_two_connections_little_memory_and_no_command_but_the_beat(town):
@@ -257,7 +261,7 @@ def test_a_stopped_waker_rings_when_it_goes_on(town, pair):
 
 def test_a_restarted_broker_is_listened_to_again_and_what_was_said_meanwhile_rings():
     with scratch() as home, scratch() as state, ended_at_last(state):
-        server = Server(home, "--appendonly", "yes")
+        server = Server(home, *KEPT)
         try:
             with wired(server.url) as wire:
                 wire.run(channels.open(Caller(KEYS, "amy"), "dock", once=Once()))
@@ -267,7 +271,7 @@ def test_a_restarted_broker_is_listened_to_again_and_what_was_said_meanwhile_rin
                 bell = Path(cards.bell_of(state, "session-bob"))
                 for number in range(3):
                     server.stop()
-                    server = Server(home, "--appendonly", "yes")
+                    server = Server(home, *KEPT)
                     say(wire, "dock", f"number {number}", "bob")
                     assert rung_within(bell) < RECOVERY_S
                     idle_again(wire, bell)

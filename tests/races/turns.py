@@ -67,7 +67,8 @@ class Turns:
         return data.decode()
 
     def say(self, number):
-        self.wire.drive(talk.say(Caller(self.keys, "amy"), "room-" + self.agent, messages.Draft(f"number {number}.", to=[self.agent]), Once()))
+        who = ("amy", "carl")[number % 2]  # by turns: two who only talk are braked
+        self.wire.drive(talk.say(Caller(self.keys, who), "room-" + self.agent, messages.Draft(f"number {number}.", to=[self.agent]), Once()))
 
     def touched(self):
         return os.stat(self.bell).st_mtime_ns
