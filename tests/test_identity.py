@@ -150,6 +150,7 @@ NEEDS_NO_TOKEN = {  # script: why
     "message_renew": "a lease's random id is its proof",
     "task_look": "changes nothing",
     "path_check": "changes nothing",
+    "channel_brake": "says what is so, in nobody's interest",
     "session_begin": "presence: a hint, which is beside the name",
     "session_beat": "likewise",
     "session_end": "likewise",

@@ -61,7 +61,7 @@ class Model:
         ]  # fmt: skip
 
     def stuck(self, line):
-        graph = {}
+        graph: dict = {}
         for w in line:
             for owner in self.blockers(w):
                 graph.setdefault(w.owner, set()).add(owner)
@@ -102,8 +102,8 @@ class Model:
         gone = [one for one in self.line if one.name in self.deaf]
         self.line = [one for one in self.line if one.name not in self.deaf]
         waits = {name: wait for name, wait in self.waits.items() if name not in self.deaf}
-        gone, self.waits = bool(gone) or waits != self.waits, waits
-        return gone
+        any_gone, self.waits = bool(gone) or waits != self.waits, waits
+        return any_gone
 
     def lock(self, w, *, wait):
         line = [*self.line, w]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from types import SimpleNamespace
 
 import pytest
 from seats import until
@@ -443,7 +444,7 @@ async def test_what_is_offered_to_one_in_line_is_kept_for_it_until_the_offer_end
     lock = await amy.lock("dock", "a", **HERE)
     request, door = "c" * 32, sit.store.pubsub()
     door.ssubscribe(KEYS.door(request))
-    repo = type("R", (), {"key": lock.repository, "digest": sit.store.hkeys(KEYS.repos)[0], "how": ""})
+    repo = SimpleNamespace(key=lock.repository, digest=sit.store.hkeys(KEYS.repos)[0], how="")
     call = calls.lock(Caller(KEYS, "carl"), "dock", repo, calls.Wanted(["a"], request, lease_ms=1000), queue=True)
     assert call.read(sit.store.execute_command(*call.words(whole=True)))["queued"]
     lapse(sit, "amy")
@@ -467,7 +468,7 @@ async def test_the_line_has_an_end(sit):
     requests = [f"{n:032x}" for n in range(50)]
     doors.ssubscribe(*map(KEYS.door, requests))
     place = (await amy.check("dock", "a", **HERE)).repository
-    repo = type("R", (), {"key": place, "digest": next(iter(sit.store.hgetall(KEYS.repos))), "how": ""})
+    repo = SimpleNamespace(key=place, digest=next(iter(sit.store.hgetall(KEYS.repos))), how="")
     for request in requests:
         call = calls.lock(Caller(KEYS, f"w{request}"), "dock", repo, calls.Wanted(["a"], request, lease_ms=1000), queue=True)
         assert call.read(sit.store.execute_command(*call.words(whole=True)))["queued"]

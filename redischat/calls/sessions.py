@@ -16,7 +16,21 @@ KEEP_LEFT_MS, KEEP_MS = 150_000, 300_000  # what has less to go than the one is 
 SETTLE_MS = 3_000  # scripts/session_wake.lua: so long a hook may look for news at the end of a turn
 BEAT_LIVE_MS = 60_000  # beaten by its waker, or active itself, within a minute: connected
 _WORDS = (
-    "agent", "harness", "host", "pid", "state", "active", "beat", "started", "way", "asked", "landed", "missed", "told", "worked", "project",
+    "agent",
+    "harness",
+    "host",
+    "pid",
+    "state",
+    "active",
+    "beat",
+    "started",
+    "way",
+    "asked",
+    "landed",
+    "missed",
+    "told",
+    "worked",
+    "project",
 )  # fmt: skip  (scripts/parts/presence.lua)
 _TIMES = ("active", "beat", "started", "asked", "landed", "missed", "told", "worked")
 

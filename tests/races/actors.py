@@ -3,7 +3,7 @@
 Every role writes what it did into its ledger, a line at once, before it goes on: what a death tears off was not done.
 """
 
-# ruff: noqa: SLF001, T201 - dies inside a connection, and says that it is ready
+# ruff: noqa: T201 - dies inside a connection, and says that it is ready
 
 from __future__ import annotations
 

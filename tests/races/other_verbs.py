@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from crowd import KEYS, caller
+from crowd import KEYS, caller, stored
 from path_verbs import Repo, holder, named
 
 from redischat.calls import agents, channels, events, imports, sessions
@@ -12,6 +12,7 @@ from redischat.calls.call import Once
 from redischat.calls.event_form import draft
 
 AMY, BOB, EVE = caller("amy"), caller("bob"), caller("eve")
+FAY = caller("fay")  # holds her name: her token is drawn when the room is furnished
 STATUS = draft("status", "bob", "codex", status="ready")
 SESSION, HOST = "s-1", "vm"
 
@@ -20,6 +21,7 @@ def furnish_others(wire):
     """Bob told that he is ready once, and sits in a session that is idle."""
     wire.run(events.post(BOB, "dock", STATUS, once=Once()))
     wire.run(sessions.begin(KEYS, SESSION, "bob", harness="claude", host=HOST, pid=1, project="/p", way="file"))
+    FAY.token = wire.run(agents.identify(KEYS, "fay", session="s-9", host=HOST, project="/p", once=Once()))["token"]
 
 
 def lengths(server, part):
@@ -84,6 +86,26 @@ def asked(wire, server, answer):
     assert session(wire)["asked_ms"] > 0
 
 
+def kept(wire, server, answer):
+    assert (answer["paths"], answer["tasks"]) == (0, 0), "what bob holds has more than enough time left"
+
+
+def reached(wire, server, answer):
+    assert [(sleepers, one.get("agent")) for _, sleepers, one, _ in answer] == [(0, "bob")]
+
+
+def followed(wire, server, answer):
+    assert answer == ("fay", True)
+
+
+def given_back(wire, server, answer):
+    assert server.ask("HGET", KEYS.agents, "fay").split(" ")[1] == "-"
+
+
+def braked(wire, server, answer):
+    assert [entry["s"] for entry in stored(server, "dock").values() if entry["k"] == "n"] == ["brake"]
+
+
 OTHER_VERBS = {
     "event post": (lambda wire: wire.run(events.post(BOB, "dock", STATUS, once=Once())), told, False),
     "event ack": (lambda wire: wire.run(events.ack(BOB, "dock", epoch_of(wire), "bob", 1)), marked, True),
@@ -97,6 +119,11 @@ OTHER_VERBS = {
     "session tick": (lambda wire: wire.run(sessions.tick(KEYS, SESSION, "bob", "prompt")), ticked, False),
     "session end": (lambda wire: wire.run(sessions.end(KEYS, SESSION, "bob")), ended, True),
     "session beat": (lambda wire: wire.run(sessions.beat(KEYS, HOST, [SESSION, "unknown"])), beaten, True),
+    "session keep": (lambda wire: wire.run(sessions.keep(BOB, [])), kept, True),
+    "session reach": (lambda wire: wire.run(sessions.reach(KEYS, ["bob"])), reached, True),
+    "session follow": (lambda wire: wire.run(sessions.follow(FAY, "s-10", HOST, "s-9")), followed, False),
+    "agent release": (lambda wire: wire.run(agents.release(FAY)), given_back, True),
+    "channel brake": (lambda wire: wire.run(channels.brake(KEYS, "dock", "amy bob", 1, "amy", "they only talk")), braked, False),
     "session wake": (lambda wire: wire.run(sessions.wake(KEYS, SESSION, "ask", "file")), asked, True),
 }  # fmt: skip
 

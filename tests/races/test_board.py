@@ -188,7 +188,7 @@ def test_workers_that_die_at_any_moment_lose_no_task(server):
     held = {name: one["attempt"] for name, one in left.items() if one["status"] == "in_progress"}
     assert "A0" in held
     with wired(server) as wire:
-        got = {}
+        got: dict = {}
         while len(got) < len(left):
             found = wait_until(lambda: taken(wire), "there is a next one", 5)
             got[found["id"]] = found["attempt"]

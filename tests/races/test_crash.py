@@ -1,6 +1,6 @@
 """Readers die at every point between take and ack, or are stopped and go on much later: nothing is lost, and what is shown twice says so."""
 
-# ruff: noqa: SLF001, T201 - breaks into a connection, and tells its figures
+# ruff: noqa: T201 - breaks into a connection, and tells its figures
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The broker is killed and comes back, forgets its scripts, loses an answer, or vanishes from the network: each act has happened once, and a wait goes on."""
 
-# ruff: noqa: SLF001 - looks at one connection
-
 from __future__ import annotations
 
 import os
