@@ -219,6 +219,7 @@ def test_while_the_slot_migrates_a_script_is_done_whole_or_not_at_all(masters):
                 else:
                     reads = name in {"look", "task_look", "path_check", "session reach"}
                     assert reads or all(has(one, target, its) for its in call.keys), (name, key, answer)
+                    before = (held(source), held(target))
         stable(source, target, slot)
     assert passing > 100
 
