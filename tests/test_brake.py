@@ -106,3 +106,13 @@ def test_a_second_stretch_is_told_again(wire):
     say(wire, AMY, "bob")
     assert woken(wire) == []
     assert len(notices(wire)) == 2
+
+
+def test_the_receipt_says_that_nobody_was_woken_and_why(town):
+    amy, bob = town.person("amy"), town.person("bob")
+    amy("open", "dock", "--as", "amy", "--members", "bob")
+    for n in range(brake.MOST):
+        who, name, other = (amy, "amy", "bob") if n % 2 else (bob, "bob", "amy")
+        said = who("say", "dock", "ok", "--as", name, "--to", other, "--json").record
+        assert said["braked"] == ([other] if n == brake.MOST - 1 else []), n
+    assert "NOT WOKEN bob: brake" in amy("say", "dock", "ok", "--as", "amy", "--to", "bob").out

@@ -52,6 +52,7 @@ async def test_a_message_is_frozen_and_knows_its_json_names(sit):
     assert Message.model_validate({**record, "unknown": 1}) == message
     assert list(record) == [
         "channel", "seq", "kind", "from", "to", "wakes", "title", "status", "reply_to", "thread", "ts", "body", "mine", "for_me", "repeat", "cut", "after", "n",
+        "facts",
     ]  # fmt: skip
 
 

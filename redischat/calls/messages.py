@@ -236,7 +236,7 @@ def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False
         "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(fields.get("wa", wakes), to),
         "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
         "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
-        "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None,
+        "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None, "facts": None,
     }  # fmt: skip
 
 

@@ -48,6 +48,9 @@ def _reach(got: dict[str, Any]) -> list[str]:
     for how, words in _FOUND.items():
         there = [_found(one) for one in got["reach"] if _how(one) == how]
         told += [words.format(", ".join(there))] if there else []
+    told += [
+        f"NOT WOKEN {name}: brake, you two have only talked for 12 messages; reset by a person, a third agent, work, a task or a lock" for name in got["braked"]
+    ]
     return [line for line in told if line]
 
 

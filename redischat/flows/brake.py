@@ -25,21 +25,22 @@ _END = 999_999_999  # scripts/parts/head.lua LAST_NUMBER
 
 def since(who: Caller, channel: str, name: str, other: str) -> Flow:
     """The number of the message that a stretch of mere talk between the caller and ``other`` began with; 0 while it is shorter than MOST."""
-    me, them = who.me, other.lower()
-    found, noted, known = yield [
-        messages.newest(who.keys, channel, name, me, to=_END, count=_LOOK), messages.newest_audits(who.keys, channel, name, me, count=MOST), sessions.every(who.keys),
-    ]  # fmt: skip
-    worked = [one["worked_ms"] for one in known.values() if one["agent"].lower() in {me, them}]  # no session: nothing is known, nothing resets
-    noted_ms = [ms_of(one["ts"]) for one in noted if one["from"].lower() in {me, them}]
-    reset_ms = max([0, *worked, *noted_ms])
-    first, count = 0, 0
-    for one in reversed(found):
-        if one["kind"] != "message":
-            continue
-        if one["from"].lower() not in {me, them} or ms_of(one["ts"]) <= reset_ms:
-            break
-        first, count = one["seq"], count + 1
-    return first if count >= MOST else 0
+    pair = {who.me, other.lower()}
+    stretch = _stretch((yield messages.newest(who.keys, channel, name, who.me, to=_END, count=_LOOK)), pair)
+    if len(stretch) < MOST:
+        return 0  # as nearly always: one read
+    noted, known = yield [messages.newest_audits(who.keys, channel, name, who.me, count=MOST), sessions.every(who.keys)]
+    worked = [one["worked_ms"] for one in known.values() if one["agent"].lower() in pair]  # of who has no hooks nothing is known: nothing resets
+    reset_ms = max([0, *worked, *(ms_of(one["ts"]) for one in noted if one["from"].lower() in pair)])
+    mere = [one["seq"] for one in stretch if ms_of(one["ts"]) > reset_ms]
+    return min(mere) if len(mere) >= MOST else 0
+
+
+def _stretch(found: list[dict[str, Any]], pair: set[str]) -> list[dict[str, Any]]:
+    """The newest messages up to the last one of somebody else; what the room itself says is nobody's."""
+    said = [one for one in found if one["kind"] == "message"]
+    last = max((i for i, one in enumerate(said) if one["from"].lower() not in pair), default=-1)
+    return said[last + 1 :]
 
 
 def held(who: Caller, channel: str, name: str, senders: list[str]) -> Flow:

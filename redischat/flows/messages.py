@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..calls import agents, channels, messages, sessions
-from ..calls.call import Once, plain
+from ..calls.call import Caller, Once, plain
 from ..errors import BrokerRefused, CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
+from . import brake
 from .presence import HOW, reached
 from .reading import not_there
 
@@ -12,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from typing import Any
-
-    from ..calls.call import Caller
 
     Flow = Generator[Any, Any, Any]
 
@@ -48,6 +47,8 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
         known = dict(zip((name.lower() for name in asked), *before, strict=True))
         found = reached(shown, [known.get(name.lower(), (sent["ts_ms"], 0, {}, {})) for name in shown])
         receipt.update({how: [one["agent"] for one in found if one["how"] == how] for how in HOW}, reach=found)
+    if len(woken) == 1 and (yield from brake.since(Caller(who.keys, woken[0]), channel, sent["channel"], who.me)):
+        receipt["braked"] = woken
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -79,7 +80,7 @@ def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
     return {
         "channel": sent["channel"], "seq": sent["seq"], "from": sent["from"], "ts": sent["ts"], "chars": len(draft.body), "stored": stored,
         "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, **{how: [] for how in HOW}, "reach": [],
-        "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
+        "braked": [], "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
     }  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def record_of(text: str) -> dict[str, Any]:
     found = {
         "channel": heads.get("channel", ""), "seq": _counted(heads.get("seq", "")), "kind": kind, "from": heads.get("from", ""), "to": to, "wakes": "",
         "title": heads.get("title") or None, "status": status, "reply_to": _reply(heads.get("reply_to", "")), "thread": heads.get("thread") or None,
-        "ts": _utc(heads), "body": body, "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, **exact,
+        "ts": _utc(heads), "body": body, "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, "facts": None, **exact,
     }  # fmt: skip
     found["wakes"] = _audience(found, heads.get("wakes"))
     return found

@@ -133,7 +133,8 @@ class FullReceipt(Receipt):
 
     ``wakes`` are woken, ``passive`` see it when working. Of the woken: ``listening`` wait for it now, ``working`` see it at their next step, ``proved`` are
     idle and ringing is known to wake them, ``unproved`` are idle and it is not (or have no hooks and were seen in the last 2 minutes), ``failed`` are idle and
-    the last ring woke nobody or nothing can ring them, ``absent`` have no live session. ``reach`` tells of each when it was last active.
+    the last ring woke nobody or nothing can ring them, ``absent`` have no live session. ``reach`` tells of each when it was last active. ``braked``: not woken, because
+    the two have only talked for twelve messages.
     """
 
     chars: int
@@ -149,6 +150,7 @@ class FullReceipt(Receipt):
     failed: list[str]
     absent: list[str]
     reach: list[Reach]
+    braked: list[str] = Field(default_factory=list)
     warning: str | None
     durable: bool | None = None
 
