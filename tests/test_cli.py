@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from typing import Any
 
 import click
 import pytest
@@ -634,7 +635,7 @@ def test_help_and_version_say_what_there_is(town):
     assert "redischat say dock" in nobody("say", "-h").out
     for name, verb in VERBS.items():
         first, *rest = name.split()
-        command = group().commands[first]
+        command: Any = group().commands[first]
         for word in rest:
             command = command.commands[word]
         text = command.get_help(click.Context(command))
