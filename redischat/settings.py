@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WORKSPACE = "default"
 CONFIG = os.path.join(".redischat", "config")
+SEVERAL = "more than one here: "  # where a name comes from, when none does
 
 
 class Binding:
@@ -112,7 +113,7 @@ class Settings:
         elif not mine and self.session_id:
             agent, source = self.own_name(), "this session's default"
         else:
-            agent, source = "", "nobody yet" if not mine else "more than one here: " + ", ".join(sorted(one.agent for one in mine))
+            agent, source = "", "nobody yet" if not mine else SEVERAL + ", ".join(sorted(one.agent for one in mine))
         if wanted:
             may = not agent or source == "this session's default" or any(one.agent.lower() == wanted.lower() for one in mine)
             if wanted.lower() != agent.lower() and not may:
@@ -135,6 +136,10 @@ class Settings:
         letters = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in os.path.basename(self.project)).strip("._-")[:40]
         own = "".join(c for c in self.session_id if c.isascii() and c.isalnum())[-8:]
         return f"{letters or 'agent'}-{own or sha1(self.session_id.encode()).hexdigest()[:8]}"
+
+    def only_wished(self) -> bool:
+        """Whether this shell's name is that of the next session: no session that is nobody yet, and nothing but the project's wish says who it is."""
+        return not self.session_id and self.sources["agent"].endswith(CONFIG)
 
     def me(self) -> str:
         """The agent, or a refusal that says how to become one."""

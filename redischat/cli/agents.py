@@ -169,7 +169,7 @@ def whoami(seat: Seat) -> int:
     if seat.json:
         put(record(got))
     else:
-        _introduce(got, me, "" if me else _nobody(settings), known=failure is None)
+        _introduce(got, me, "" if me else _nobody(settings), known=failure is None, wished=settings.only_wished())
     if failure:
         raise failure
     return 0
@@ -183,7 +183,7 @@ def _nobody(settings: Settings) -> str:
         return error.sentence()
 
 
-def _introduce(got: dict[str, Any], me: str, nobody: str, *, known: bool) -> None:
+def _introduce(got: dict[str, Any], me: str, nobody: str, *, known: bool, wished: bool) -> None:
     put(f"agent      {me}  ({got['agent_from']})\n" if me else f"agent      {nobody}\n")
     if got["held"]:
         put(
@@ -191,6 +191,8 @@ def _introduce(got: dict[str, Any], me: str, nobody: str, *, known: bool) -> Non
         )
     elif me and not known:
         put("held by    not known: the broker could not be asked\n")
+    elif wished:
+        put("held by    nobody yet: the next session that starts here takes it\n")
     elif me:
         put("held by    nobody: anyone may speak under this name. Make it yours: redischat identify " + me + "\n")
     put(f"session    {inert(got['session'])}\n")

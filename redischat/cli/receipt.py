@@ -16,7 +16,7 @@ _FOUND = {
     "unproved": "idle, rung now: {} (not proved yet that this wakes it)",
     "seen": "seen in the last 2 minutes, not waiting: {} (sees it at its next read)",
     "failed": "NOT WOKEN {}: sees it at its next prompt",
-    "absent": "LEFT FOR {}: no live session, so nobody was woken instead",
+    "absent": "LEFT FOR {}: no live session, so nobody was woken",
 }
 
 
@@ -40,16 +40,17 @@ def receipt(got: dict[str, Any]) -> str:
 
 def _reach(got: dict[str, Any]) -> list[str]:
     """Who is woken, who sees it passively, and who has no session: never worded like a delivery that reached somebody."""
-    asleep = {*got["absent"], *got["failed"]}
+    asleep = {*got["absent"], *got["failed"], *got["braked"]}
     woken = [name for name in got["wakes"] if name not in asleep]
     count = got["wakes_count"] - len(asleep)
     passive = f"passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else ""
     told = ["; ".join(part for part in (f"wakes {listed(woken, count)}" if count or not asleep else "", passive) if part)]
     for how, words in _FOUND.items():
-        there = [_found(one) for one in got["reach"] if _how(one) == how]
+        there = [_found(one) for one in got["reach"] if one["agent"] not in got["braked"] and _how(one) == how]
         told += [words.format(", ".join(there))] if there else []
     told += [
-        f"NOT WOKEN {name}: brake, you two have only talked for 12 messages; reset by a person, a third agent, work, a task or a lock" for name in got["braked"]
+        f"NOT WOKEN {name}: brake, you two have only talked for 12 messages; reset by a person, a third agent, work, or a task or lock of this channel"
+        for name in got["braked"]
     ]
     return [line for line in told if line]
 

@@ -62,7 +62,7 @@ def setup(
     if seat.json:
         put(record(_recorded(seat, got, entered, done)))
         return 0
-    said = [*_arrived(seat, got, entered), *moved, *_wired(wiring, done), *_next(seat, entered["channel"], wiring, done)]
+    said = [*_arrived(seat, got, entered), *moved, *_wished(wish, got["agent"]), *_wired(wiring, done), *_next(seat, entered["channel"], wiring, done)]
     put("\n".join(said) + "\n" + rules(entered))
     return 0
 
@@ -126,6 +126,11 @@ def _wish(project: Project, settings: Settings, me: str) -> str:
     return wish if wish and theirs else me
 
 
+def _wished(wish: str, me: str) -> list[str]:
+    """What to say of a project whose new sessions are somebody else."""
+    return [] if names.same(wish) == names.same(me) else [f"  sessions that start here go on as {wish}; to change that: redischat identify {me} --project"]
+
+
 def _facts(settings: Settings, wish: str) -> dict[str, str]:
     return {"agent": wish, "url": settings.url, "workspace": settings.workspace}
 
@@ -181,7 +186,8 @@ def _next(seat: Seat, channel: str, wiring: Wiring, done: list[Plan]) -> Iterato
     elif wiring.clients:
         yield "Sessions that start from now on are told by themselves what is said to them; check: redischat doctor"
     yield f"Say something: redischat say {channel} - --to NAME   (the text on standard input)"
-    yield f"Wait for an answer: redischat wait {channel}"
+    if seat.settings.session_id or not wiring.clients:  # what a shell waits for is read by the shell, past the session that takes the name
+        yield f"Wait for an answer: redischat wait {channel}"
 
 
 def _recorded(seat: Seat, got: dict[str, Any], entered: dict[str, Any], done: list[Plan]) -> dict[str, Any]:

@@ -100,6 +100,7 @@ def _ways(one: dict[str, Any]) -> list[str]:
     room, task = one["channel"], one["id"]
     ways = [f"its lease ran out; take it over: redischat task recover {room} {task} --reason WHY"] if one["stale"] else []
     ways += [f"it can be started: redischat task claim {room} {task}"] if one["ready"] else []
+    ways += [f"when it can go on: redischat task update {room} {task} --status open"] if one["status"] == "blocked" else []
     for other in one["waits_for"] if one["stuck"] else ():
         if other["status"] == "cancelled":
             left = ",".join(name for name in one["depends_on"] if name != other["id"]) or '""'
@@ -113,7 +114,8 @@ def next_(seat: Seat, *, channel: str, claim: bool = False, lease: float = LEASE
     got = seat.drive(flows.next_(seat.caller(), fields.channel(channel), fields.milliseconds(lease), once(idem), take=claim, repository=seat.repository))
     if claim:
         return granted(seat, got)
-    put(record(got) if seat.json else row(got) + f"{INDENT}take it: redischat task claim {got['channel']} {got['id']}\n")
+    way = "" if got["stale"] else f"{INDENT}take it: redischat task claim {got['channel']} {got['id']}\n"  # of a stale one the row says how
+    put(record(got) if seat.json else row(got) + way)
     return 0
 
 
@@ -145,7 +147,13 @@ def granted(seat: Seat, got: dict[str, Any]) -> int:
         say(
             f"{one['path']}, which {got['id']} will touch, is locked by {one['holder']} until {when(one['expires_at'])}: redischat check {got['channel']} {one['path']}"
         )
-    return _told(seat, got, done, f"Keep it: redischat task renew {got['channel']} {got['id']}. End it: redischat task done {got['channel']} {got['id']}")
+    hinted = f"It names files; lock what you write: redischat lock {got['channel']} PATH. " if got.get("files_hint") and got["how"] != "renewed" else ""
+    return _told(
+        seat,
+        got,
+        done,
+        f"{hinted}Read it: redischat task show {got['channel']} {got['id']}. Keep it: redischat task renew {got['channel']} {got['id']}. End it: redischat task done {got['channel']} {got['id']}",
+    )
 
 
 def done(seat: Seat, *, channel: str, task: str, fence: int | None = None, idem: str | None = None) -> int:
@@ -178,6 +186,8 @@ def _moved(seat: Seat, verb: str, channel: str, task: str, *, idem: str | None, 
     late = f" ({got['late_ms'] / 1000:.3g} s after the lease had run out)" if got["late_ms"] else ""
     said = f"{got['id']} is {got['status']}{late}" if got["moved"] else f"{got['id']} was {got['status']} already"
     more = [f"can be started now: {', '.join(got['freed'])}"] if got["freed"] else []
+    if verb == "block" and got["moved"]:
+        more.append(f"When it can go on: redischat task update {got['channel']} {got['id']} --status open")
     if verb == "reopen" and got["begun"]:
         more.append(f"begun on its result: {', '.join(got['begun'])}: tell whoever works on them")
     if verb == "cancel" and got["waiting"]:

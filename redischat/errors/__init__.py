@@ -145,7 +145,7 @@ class TwoIdentities(Refused):
     """More than one agent lives in this project and the caller has no session id."""
 
     code = "TWO_IDENTITIES"
-    text = "{names} are agents of this project, and this shell has no session id: say --as {first}, or export REDISCHAT_AGENT={first}"
+    text = "{names} are agents of this project, and this shell has no session id: say --as with your own name, for one: --as {first}"
 
 
 class SpeakAsYourself(Refused):
@@ -348,7 +348,7 @@ class TimedOut(ChatError):
 
     def sentence(self) -> str:
         text = "nothing for {agent} in {seconds} s. Nothing was read; wait again, or see what waits: redischat pending"
-        return ("{what} after {seconds} s" if "what" in self.facts else text).format_map(_Facts(self.facts))
+        return ("after {seconds} s: {what}" if "what" in self.facts else text).format_map(_Facts(self.facts))
 
 
 class CouldNotLook(ChatError):

@@ -73,7 +73,7 @@ class PathLockNotStale(PathLockRefused):
     """The lock has not run out yet, so there is nothing to recover."""
 
     code, word, fields = "PATH_LOCK_NOT_STALE", "path_lock_not_stale", ("channel", "target", "holder", "expires_at")
-    text = "{holder} holds {target} until {expires_at}; it can be recovered after that. Wait for it: redischat lock {channel} PATH --wait 600"
+    text = "{holder} holds {target} until {expires_at}; it can be recovered after that. Wait for it: redischat lock {channel} {target} --wait 600"
 
 
 class PathLockStaleToken(LostRace):

@@ -134,6 +134,7 @@ class TaskInvalidTransition(TaskRefused):
         status, to = self.facts.get("status"), self.facts.get("to")
         way = {
             ("open", "done"): "Start it first: redischat task claim {channel} {task}",
+            ("blocked", "done"): "When it can go on: redischat task update {channel} {task} --status open",
             ("done", "open"): "Only this brings it back: redischat task reopen {channel} {task} --reason WHY",
         }.get((str(status), str(to)))
         if way is None:

@@ -182,7 +182,7 @@ def markdown(found: dict[str, Any]) -> str:
         "Blockers": [f"- {one['source']} {_item(one)}" for one in found["blockers"]],
         "Owners": [f"- {name}: {_holds(one)}" for name, one in found["owners"].items()],
         "Path locks": [_lock(one) for one in found["path_locks"]],
-        "Verification": [f"- {one['source']} {_item(one)}{_list('; accepted by: ', one['acceptance'])}" for one in found["verification"]],
+        "Verification": [f"- {one['source']} {_item(one)}{_list('; criterion: ', one['acceptance'])}" for one in found["verification"]],
     }
     if found.get("damaged"):
         sections["Damaged"] = ["- written past redischat, left out here: " + ", ".join(map(inert, found["damaged"]))]
@@ -199,7 +199,7 @@ def _task(one: dict[str, Any]) -> str:
     owner = f", {one['owner']}" if one["owner"] else ""
     lease = f" until {_when(one['lease_expires_at'])}" if one["lease_expires_at"] else ""
     waits = [f"{other['id']} ({other['status']})" for other in one["waits_for"]]
-    more = _list("; waits for ", waits) + _list("; files: ", one["files_hint"]) + _list("; accepted by: ", one["acceptance"])
+    more = _list("; waits for ", waits) + _list("; files: ", one["files_hint"]) + _list("; criterion: ", one["acceptance"])
     return f"- {one['id']} ({one['status'].replace('_', ' ')}{owner}{lease}, priority {one['priority']}): {inert(cut(one['title']))}{more}"
 
 

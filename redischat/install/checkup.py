@@ -11,7 +11,7 @@ from ..calls.call import plain
 from ..errors import ChatError, CouldNotLook
 from ..hook import session as cards
 from ..hook import wake
-from ..settings import host, told
+from ..settings import SEVERAL, host, told
 from ..text import age
 from . import detect
 from .doctor import NOTE, OK, START, UNASKED, WRONG, Check
@@ -83,12 +83,18 @@ def identity(ground: Ground) -> Iterator[Check]:
     """Who this caller is, and whether the broker agrees."""
     settings = ground.settings
     me, source = settings.agent, settings.sources["agent"]
+    if source.startswith(SEVERAL):
+        said = f"this shell is none of the agents here ({source.removeprefix(SEVERAL)}); each session knows its own name"
+        yield Check("identity", NOTE, said, "redischat who")
+        return
     if not me:
         yield Check("identity", WRONG, f"nobody is known here ({source})", "redischat identify NAME")
         return
     found = ground.names.get(me.lower(), {})
     ours = any(one.token == settings.token and one.session == found.get("session") for one in settings.bindings)
-    if not found.get("held"):
+    if not found.get("held") and settings.only_wished():
+        yield Check("identity", OK, f"{me} ({source}): the next session that starts here takes it")
+    elif not found.get("held"):
         yield Check("identity", NOTE, f"{me} ({source}), held by nobody: anyone may speak under this name", f"redischat identify {me}")
     elif ours:
         yield Check("identity", OK, f"{me} ({source}), held by this caller since {found['since'][:19]}Z", seconds=(ground.now - found["seen_ms"]) / 1000)
