@@ -69,6 +69,13 @@ def test_after_twelve_words_to_and_fro_neither_is_woken_and_the_room_is_told_onc
     assert len([one for one in wire.run(messages.entries(KEYS, "dock", "dock", "-")) if one["kind"] == "message"]) == brake.MOST, "all is stored"
 
 
+def test_reports_that_nobody_answers_are_no_loop(wire):
+    for _ in range(2 * brake.MOST):
+        say(wire, AMY, "bob", "step done")
+    assert woken(wire) == ["dock"]
+    assert notices(wire) == []
+
+
 def test_a_third_one_wakes_them_again(wire):
     chat(wire, brake.MOST)
     heard(wire)

@@ -24,7 +24,7 @@ _END = 999_999_999  # scripts/parts/head.lua LAST_NUMBER
 
 
 def since(who: Caller, channel: str, name: str, other: str) -> Flow:
-    """The number of the message that a stretch of mere talk between the caller and ``other`` began with; 0 while it is shorter than MOST."""
+    """The number of the message that a stretch of mere talk between the caller and ``other`` began with; 0 while it is shorter than MOST, or one alone talks."""
     pair = {who.me, other.lower()}
     stretch = _stretch((yield messages.newest(who.keys, channel, name, who.me, to=_END, count=_LOOK)), pair)
     if len(stretch) < MOST:
@@ -32,8 +32,9 @@ def since(who: Caller, channel: str, name: str, other: str) -> Flow:
     noted, known = yield [messages.newest_audits(who.keys, channel, name, who.me, count=MOST), sessions.every(who.keys)]
     worked = [one["worked_ms"] for one in known.values() if one["agent"].lower() in pair]  # of who has no hooks nothing is known: nothing resets
     reset_ms = max([0, *worked, *(ms_of(one["ts"]) for one in noted if one["from"].lower() in pair)])
-    mere = [one["seq"] for one in stretch if ms_of(one["ts"]) > reset_ms]
-    return min(mere) if len(mere) >= MOST else 0
+    mere = [one for one in stretch if ms_of(one["ts"]) > reset_ms]
+    both = len({one["from"].lower() for one in mere}) > 1  # reports that nobody answers are no loop
+    return min(one["seq"] for one in mere) if both and len(mere) >= MOST else 0
 
 
 def _stretch(found: list[dict[str, Any]], pair: set[str]) -> list[dict[str, Any]]:

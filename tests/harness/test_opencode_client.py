@@ -23,8 +23,13 @@ def test_an_opencode_is_told_at_the_start_and_in_the_middle():
         bob = with_bob(lab)
         bob("say", "dock", "before it began", "--to", "amy")
         server = lab.serve()
-        server.wake(lab.play(hold("middle", lab.shell("echo work")), text("done")))
-        first = lab.asked(lambda one: one.play == "1", "it began")
+        words = lab.play(hold("middle", lab.shell("echo work")), text("done"))
+        server.wake(words)
+        try:
+            first = lab.asked(lambda one: one.play == "1", "it began", 5)
+        except AssertionError:  # the ring for what was said before came in behind the prompt, and the model answered that one
+            server.wake(words)
+            first = lab.asked(lambda one: one.play == "1", "it began")
         assert "redischat: you are amy." in first.shown
         assert hears("before it began")(first)
         bob("say", "dock", "in the middle", "--to", "amy")

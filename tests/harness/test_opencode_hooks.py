@@ -49,7 +49,7 @@ def test_an_opencode_session_is_told_is_kept_from_a_locked_file_and_is_woken():
         other = lab.folder / "other"
         other.mkdir()
         chat("identify", "lynx", cwd=other)
-        chat("setup", "dock", "--as", "heron", "--harness", "opencode")
+        chat("setup", "dock", "--as", "heron", "--harness", "opencode", "--anyway")
         chat("join", "dock", "--as", "lynx", cwd=other)
         lab.file("locked.txt", "alpha\n")
         lab.file("free.txt", "alpha\n")
