@@ -16,8 +16,8 @@ if owner then
     local lapsed = tonumber(expires) > 0 and tonumber(expires) <= NOW_MS
     if string.lower(owner) == me then
         if tonumber(ttl) == 0 and note == "" and not lapsed then return {"ok", "renewed", name, first, fence, since, expires, ""} end
-        how = "renewed" -- a lease that still runs is only ended by a longer one, a note by another
-        if tonumber(ttl) == 0 and not lapsed then ends = tonumber(expires) end
+        how = "renewed" -- a lease that still runs is only ended by a longer one, a claim for good by none, a note by another
+        if not lapsed then ends = tonumber(expires) == 0 and 0 or math.max(ends, tonumber(expires)) end
         if note == "" then note = said end
     elseif lapsed and steal == "1" then how, before = "recovered", owner
     else return {"claim_taken", name, first, owner, since, expires, lapsed and 1 or 0} end

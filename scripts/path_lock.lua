@@ -44,6 +44,10 @@ if not known and not crowded and #in_the_way(paths, mode, me) == 0 then return t
 
 local mine = {request = id, owner = me, name = display, mode = mode, paths = paths, reason = reason}
 local rows = survey(mine)
+if #mine.ahead > 0 and strike_out(id) then -- whoever is gone stands in nobody's way
+    serve()
+    rows = survey(mine)
+end
 local lapsed = patience == "" and in_the_way(paths, mode, me, "lapsed")[1]
 if #mine.held == 0 then
     if lapsed then

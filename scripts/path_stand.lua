@@ -2,9 +2,10 @@
 -- never waited out: nothing is noted down. The door must be listened at before: a wait with nobody at its door is over.
 -- Replies: {"ok", circle or "", hard (0|1)} {"not_you", ...}
 -- with: speak, held, lock, line, way, survey, circle, serve
-local agents, held, order, owners, locks, line, requests, asked, asked_order, waits, leased = unpack(KEYS)
+local agents, held, order, owners, locks, line, requests, asked, asked_order, waits, leased, scratch = unpack(KEYS)
 local me, token, door, request, kind, target = unpack(ARGV)
 
+redis.call("DEL", scratch) -- a wait must work when memory is full
 BOOK = {held = held, order = order, owners = owners, locks = locks, line = line, requests = requests, asked = asked, asked_order = asked_order, waits = waits,
         leased = leased, door = door}
 local _, refusal = speak(agents, me, token)

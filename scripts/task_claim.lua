@@ -39,7 +39,10 @@ if want == "recover" then
     return taken("recovered")
 end
 if held(t) then
-    if is_mine(t, me) then return taken("renewed") end
+    if is_mine(t, me) then
+        ttl = math.max(tonumber(ttl), t.expires - NOW_MS) -- to say it again never shortens; renew may
+        return taken("renewed")
+    end
     if not lapsed(t) then return {"lease_conflict", name, t.id, t.owner, t.expires, 0} end
     if steal ~= "1" then return {"lease_recovery_required", name, t.id, t.owner, t.expires} end
     return taken("recovered")

@@ -32,7 +32,7 @@ for _, id in ipairs(redis.call("ZRANGEBYSCORE", leases, 1, NOW_MS, "LIMIT", 0, 1
 end
 if not best then return {"nothing_ready", name} end
 if claim ~= "1" then return {"ok", "next", name, best.id} end
-local how = not held(best) and "claimed" or "recovered"
+local how = not held(best) and "claimed" or is_mine(best, me) and "renewed" or "recovered"
 local reply = give(keys, {name = name, head = head, channel = channel}, found, best, display, tonumber(ttl), how, reason)
 if reply[1] ~= "ok" then return reply end
 bear(agents, me, display, NOW_MS)

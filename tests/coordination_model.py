@@ -115,6 +115,8 @@ class Board(Book):
         t = self.tasks[task]
         if how == "recovered":
             t.attempt, t.reason = t.attempt + (t.owner != me), why
+        if how == "claimed":
+            t.reason = None
         if how != "renewed":
             t.token = self.fresh(got, task)
         t.owner, t.status, t.lease, t.told = me, "in_progress", Lease(me, t.token), False
@@ -157,7 +159,9 @@ class Board(Book):
         if not best:
             raise Refused("NOTHING_READY")
         task = best[0][-1]
-        return self.give(me, task, "recovered" if self.tasks[task].lease else "claimed", got, "task next found it lapsed")
+        return self.give(
+            me, task, ("renewed" if self.tasks[task].owner == me else "recovered") if self.tasks[task].lease else "claimed", got, "task next found it lapsed"
+        )
 
     def move(self, me, task, verb, fence, why):
         t, to = self.known(task), TO[verb]
@@ -222,7 +226,8 @@ class Board(Book):
         how = "claimed" if not had else "renewed" if had.owner == me else "recovered"
         self.audits += bool(how != "renewed" or ends or had.lapsed)
         token = had.token if how == "renewed" else self.fresh(got, name)
-        self.claims[name] = Lease(me, token, ends=ends or bool(how == "renewed" and had.ends and not had.lapsed))
+        runs = how == "renewed" and not had.lapsed  # and is never shortened, or ended if it is for good
+        self.claims[name] = Lease(me, token, ends=had.ends if runs else ends)
         return {"how": how, "token": token, "previous_owner": had.owner if how == "recovered" else None}
 
     def drop(self, me, name):

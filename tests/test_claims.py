@@ -120,6 +120,14 @@ async def test_its_owner_comes_back_without_a_lease_and_has_it_for_good(sit):
     assert [one.lapsed for one in await amy.claims("dock")] == [False]
 
 
+async def test_claiming_again_never_shortens(sit):
+    amy, _ = await sit.pair()
+    await amy.claim("dock", "x")
+    assert (await amy.claim("dock", "x", ttl=1)).lease_expires_at is None, "it is for good"
+    first = await amy.claim("dock", "y", ttl=600)
+    assert (await amy.claim("dock", "y", ttl=1)).lease_expires_at == first.lease_expires_at
+
+
 async def test_what_is_no_name_note_or_length_is_refused(sit):
     amy, _ = await sit.pair()
     before = sit.everything()

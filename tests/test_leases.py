@@ -55,7 +55,7 @@ async def test_a_lease_lasts_as_long_as_was_asked_by_the_servers_clock(sit):
     """TIME-01: no clock of a caller is asked."""
     amy, bob = await sit.pair()
     await amy.task_create("dock", "x", task="A")
-    for ttl in (60, 0.05, 300, 31_000_000):
+    for ttl in (60, 60.05, 300, 31_000_000):
         seconds, micros = sit.store.time()
         lease = await bob.task_claim("dock", "A", ttl=ttl)
         left = lease.lease_expires_at - datetime.fromtimestamp(seconds + micros / 1e6, UTC)
@@ -99,6 +99,30 @@ async def test_the_holder_claiming_again_renews_and_keeps_its_token(sit):
     assert (again.how, again.token, again.attempt) == ("renewed", first.token, 1)
     assert again.lease_expires_at > first.lease_expires_at
     assert (await bob.task_renew("dock", "A", ttl=1)).lease_expires_at < again.lease_expires_at, "a renewal may shorten"
+
+
+async def test_claiming_again_never_shortens(sit):
+    amy, bob = await sit.pair()
+    await amy.task_create("dock", "x", task="A")
+    first = await bob.task_claim("dock", "A", ttl=600)
+    assert (await bob.task_claim("dock", "A", ttl=1)).lease_expires_at == first.lease_expires_at
+
+
+async def test_the_next_task_of_one_that_is_late_is_its_own_under_its_own_token(sit):
+    _, bob = await seated_at_work(sit, ttl=0.001)
+    token = (await bob.task_show("dock", "A")).token
+    await asyncio.sleep(SHORT_S)
+    assert (await bob.task_show("dock", "A")).stale
+    again = await bob.task_next("dock", claim=True)
+    assert (again.how, again.token, again.attempt) == ("renewed", token, 1)
+
+
+async def test_why_it_was_blocked_is_over_once_it_is_claimed(sit):
+    amy, bob = await sit.pair()
+    await amy.task_create("dock", "x", task="A")
+    await amy.task_block("dock", "A", reason="no rights")
+    await bob.task_claim("dock", "A")
+    assert (await bob.task_show("dock", "A")).reason is None
 
 
 async def test_a_task_that_is_held_is_offered_to_nobody(sit):

@@ -52,7 +52,7 @@ class Model:
     """Who holds what, who stands in line, who waits for a word or a task; ``deaf``: requests whose process is gone."""
 
     def __init__(self):
-        self.held, self.line, self.waits, self.tasks, self.deaf = {}, [], {}, {}, set()
+        self.held, self.line, self.waits, self.tasks, self.deaf, self.rung = {}, [], {}, {}, set(), []
 
     def blockers(self, w):
         return [
@@ -107,6 +107,9 @@ class Model:
 
     def lock(self, w, *, wait):
         line = [*self.line, w]
+        if self.ahead(w, line, self.stuck(line)) and self.strike_out():  # whoever is gone stands in nobody's way
+            self.rung = self.serve()
+            line = [*self.line, w]
         if not self.blockers(w) and not self.ahead(w, line, self.stuck(line)):
             self.give(w)
             return "locked"
@@ -189,10 +192,11 @@ class World:
             return
         if wait:
             self.listen(w.name)
+        self.model.rung = []
         wanted, got = self.model.lock(w, wait=wait), self.asked(w, wait=wait)
         assert got == wanted, (w.owner, w.mode, w.paths)
         self.note(got)
-        self.confirm(self.model.serve() if wanted in ("locked", "queued", "deadlock") else [])
+        self.confirm([*self.model.rung, *(self.model.serve() if wanted in ("locked", "queued", "deadlock") else [])])
         if wait and w.name in self.doors and wanted != "queued":
             self.hang_up(w.name)
 

@@ -304,6 +304,46 @@ async def test_a_free_path_is_not_taken_past_those_who_stand_in_line_for_it(sit)
     assert len((await waiting).paths) == 2
 
 
+async def test_one_that_died_in_line_stands_in_nobodys_way(sit):
+    amy, bob, carl = await sit.trio()
+    await amy.lock("dock", "a", **HERE)
+    dead = await dying(sit, amy, "a", "b")
+    assert (await carl.lock("dock", "b", **HERE)).owner == "carl"
+    assert sit.store.hget(KEYS.requests, dead) is None
+    await dying(sit, amy, "a", "c")
+    assert (await bob.lock("dock", "c", wait=5, **HERE)).owner == "bob"
+    assert sit.store.zcard(KEYS.line) == sit.store.hlen(KEYS.asked) == 0
+
+
+async def dying(sit, chat, *paths):
+    """A request of one that is gone: it stood in line, and nobody is at its door any more."""
+    place = (await chat.check("dock", *paths, **HERE)).repository
+    repo = SimpleNamespace(key=place, digest=next(iter(sit.store.hgetall(KEYS.repos))), how="")
+    request = f"{len(paths):031x}{sit.store.incr('dying') % 10}"
+    call = calls.lock(Caller(KEYS, "dan"), "dock", repo, calls.Wanted(list(paths), request, lease_ms=1000), queue=True)
+    doors = sit.store.pubsub()
+    doors.ssubscribe(KEYS.door(request))
+    assert call.read(sit.store.execute_command(*call.words(whole=True)))["queued"]
+    doors.sunsubscribe()
+    while doors.get_sharded_message(timeout=5)["type"] != "sunsubscribe":
+        pass
+    doors.close()
+    return request
+
+
+async def test_one_who_is_refused_while_it_waits_leaves_the_line(sit):
+    amy, bob = await sit.pair()
+    await amy.lock("dock", "a", **HERE)
+    waiting = asyncio.ensure_future(bob.lock("dock", "a", wait=20, **HERE))
+    await in_line(sit, 1)
+    await amy.delete("dock", yes=True)
+    await amy.open("gate")
+    await amy.unlock("gate", all=True)
+    with pytest.raises(PathLockChannelNotFound):
+        await waiting
+    assert sit.store.zcard(KEYS.line) == sit.store.hlen(KEYS.asked) == sit.store.hlen(HELD) == 0
+
+
 async def test_time_that_runs_out_leaves_the_line_and_names_the_holder(sit):
     amy, bob = await sit.pair()
     await amy.lock("dock", "a", **HERE)

@@ -262,7 +262,7 @@ def stand(who: Caller, request: str, kind: str, target: str) -> Call:
     keys = who.keys
     return run(
         "path_stand",
-        {"agents": keys.agents, **_keys(keys, *_BOOK, "waits", "leased")},
+        {"agents": keys.agents, **_keys(keys, *_BOOK, "waits", "leased"), "scratch": keys.scratch(who.me)},
         {"me": who.me, "token": who.token, "door": keys.door(), "request": request, "kind": kind, "target": target.lower()},
         lambda words: {"circle": words[0] or None, "hard": str(words[1]) == "1"},
     )

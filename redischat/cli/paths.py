@@ -91,7 +91,7 @@ def renew(
     who = fields.owner(seat.caller)
     place, named, typed = _targets(seat, targets, repo, every=all_)
     got = _drive(seat, flows.renew(who, room, place, list(named), lease_ms, once(idem), fence=fence, all_=all_), typed, repo)
-    put(record(got) if seat.json else _locked(got, lease_ms))
+    put(record(got) if seat.json else _locked(got, lease_ms, every=all_))
     return 0
 
 
@@ -191,7 +191,7 @@ def _why(reason: str | None) -> str:
     return f": {field(reason)}" if reason else ""
 
 
-def _locked(got: dict[str, Any], lease_ms: int) -> str:
+def _locked(got: dict[str, Any], lease_ms: int, *, every: bool = False) -> str:
     """What the caller holds now, until when, and what to do with it."""
     did = "renewed" if got["renewed"] else "locked"
     read = " to read" if got["mode"] == "shared" else ""
@@ -202,7 +202,7 @@ def _locked(got: dict[str, Any], lease_ms: int) -> str:
     if got["repository"]:
         lines.append(f"{INDENT}{_where(got)}")
     ids = sorted({one["lock_id"] for one in got["paths"]})
-    these = " ".join(ids) if len(ids) < 3 else "--all"  # noqa: PLR2004 - more ids than that nobody types
+    these = "--all" if every else " ".join(ids)
     lines.append(f"{INDENT}keep it: redischat renew {got['channel']} {these}")
     lines.append(f"{INDENT}let go:  redischat unlock {got['channel']} {these}")
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from .. import names
 from ..calls.call import fresh
 from ..calls.tasks import LEASE_S
 from ..errors.leases import LeaseInvalidOwner
@@ -36,9 +37,8 @@ def create(
     fields.agent(seat.settings.me(), TaskInvalidCreatedBy)
     got = seat.drive(flows.create(seat.caller(), fields.channel(channel), wanted, once(idem)))
     waits = f"; waits for {', '.join(got['waits_for'])}" if got["waits_for"] else ""
-    return _told(
-        seat, got, f"created {got['id']} [{got['status']}]{waits}", f"Start it: redischat task claim {got['channel']} {got['id']}" if not waits else ""
-    )
+    mine = not waits and (owner is None or names.same(owner) == names.same(seat.caller().agent))
+    return _told(seat, got, f"created {got['id']} [{got['status']}]{waits}", f"Start it: redischat task claim {got['channel']} {got['id']}" if mine else "")
 
 
 def board(seat: Seat, *, channel: str, ready: bool = False, mine: bool = False, stale: bool = False, status: str | None = None) -> int:
@@ -168,7 +168,7 @@ def release(seat: Seat, *, channel: str, task: str, fence: int | None = None, id
 
 def block(seat: Seat, *, channel: str, task: str, reason: str | None = None, idem: str | None = None) -> int:
     """It cannot go on."""
-    return _moved(seat, "block", channel, task, reason=fields.note(reason), idem=idem)
+    return _moved(seat, "block", channel, task, reason=fields.blocked(reason), idem=idem)
 
 
 def cancel(seat: Seat, *, channel: str, task: str, reason: str, idem: str | None = None) -> int:

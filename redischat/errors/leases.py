@@ -62,14 +62,18 @@ class LeaseNotExpired(LeaseRefused):
     """The lease has not run out yet, so there is nothing to recover."""
 
     code, word, fields = "LEASE_NOT_EXPIRED", "lease_not_expired", ("channel", "task", "holder", "expires_at")
-    text = "{holder} holds {task} until {expires_at}; it can be recovered after that. Be told: redischat task wait {channel} {task}"
+    text = "{holder} holds {task} until {expires_at}; it can be recovered after that. How it stands: redischat task show {channel} {task}"
 
 
 class LeaseNotFound(LeaseRefused):
     """Nobody holds the task, so there is no lease to renew, release or recover."""
 
     code, word, fields = "LEASE_NOT_FOUND", "lease_not_found", ("channel", "task", "status")
-    text = "nobody holds {task} ({status}). Take it: redischat task claim {channel} {task}"
+
+    def sentence(self) -> str:
+        over = self.facts.get("status") in ("done", "cancelled")
+        way = "It is over; to bring it back: redischat task reopen {channel} {task} --reason WHY" if over else "Take it: redischat task claim {channel} {task}"
+        return ("nobody holds {task} ({status}). " + way).format_map(_Facts(self.facts))
 
 
 class LeaseMutationRequired(LeaseRefused):

@@ -15,6 +15,7 @@ from ..errors.tasks import (
     TaskInvalidId,
     TaskInvalidOwner,
     TaskInvalidPriority,
+    TaskInvalidReason,
     TaskInvalidStatus,
     TaskInvalidTitle,
     TaskInvalidUpdate,
@@ -109,8 +110,13 @@ def reason(text: str, refused: type[ChatError] = LeaseInvalidReason) -> str:
 
 
 def note(text: str | None) -> str:
-    """What a claim is for, or why a task is blocked; may be left out."""
+    """What a claim is for; may be left out."""
     return names.line("note", text or "")
+
+
+def blocked(text: str | None) -> str:
+    """Why a task is blocked; may be left out."""
+    return _line("reason", text or "", TaskInvalidReason)
 
 
 def _priority(number: int | None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import names
 from ..calls import channels, paths
 from ..calls.call import Listen, Once, Show, iso, plain
-from ..errors import ChatError, NoChannel, TimedOut
+from ..errors import ChatError, LostRace, NoChannel, Refused, TimedOut
 from ..errors.paths import (
     PathLockChannelNotFound,
     PathLockConflict,
@@ -84,7 +84,11 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
         if kind == "look":  # another one was offered it: look when that offer ends
             look_at = min(look_at, now() + int(ms) / 1000 + ROOM_TO_SETTLE_S)
             continue
-        got = yield from _run(who, channel, paths.lock(who, channel, repo, asked, queue=True))
+        try:
+            got = yield from _run(who, channel, paths.lock(who, channel, repo, asked, queue=True))
+        except (Refused, LostRace):
+            yield from _left(who, repo, asked)
+            raise
         if not got["queued"]:
             return got
         if got["circle"] and not told:
@@ -110,6 +114,14 @@ def _over(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
         still = "still stands in line before you for" if facts["in_line"] else "still holds"
         until = f" until {facts['expires_at']}" if facts["expires_at"] else ""
         raise TimedOut(**facts, what=f"{facts['holder']} {still} {facts['path']}{until}; you left the line", seconds=f"{asked.wait:g}") from None
+
+
+def _left(who: Caller, repo: Repo, asked: Wanted) -> Flow:
+    """Refused while it stood there: out of the line, or whoever is behind would wait for one that is gone."""
+    try:
+        yield paths.leave(who, repo, asked)
+    except ChatError:
+        return  # nobody is at its door: whoever meets it strikes it out
 
 
 def _given_up(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:

@@ -137,7 +137,7 @@ class Tasks(Seat):
         Raises:
             LeaseMutationRequired, LeaseOwnerMismatch, TaskInvalidTransition: nothing was changed.
         """
-        return self._moved("block", channel, task, reason=fields.note(reason), idem=idem)
+        return self._moved("block", channel, task, reason=fields.blocked(reason), idem=idem)
 
     def task_cancel(self, channel: str, task: str, reason: str, *, idem: str | None = None) -> TaskMoved:
         """It will not be done; ``waiting`` are the tasks that are stuck by it. Raises as :meth:`task_done`."""

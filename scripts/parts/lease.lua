@@ -19,6 +19,7 @@ local function give(keys, place, id, t, display, ttl, how, reason)
         t.before, t.before_expires = before, ended
         redis.call("HSET", keys.texts, id .. " reason", reason)
     end
+    if how == "claimed" then redis.call("HDEL", keys.texts, id .. " reason") end -- why it was blocked is over
     if how ~= "renewed" then
         redis.call("HSET", keys.world, "token", token)
         t.claimed = NOW_MS
