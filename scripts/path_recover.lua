@@ -1,14 +1,15 @@
 -- Take over a lock that ran out, by name and with a reason: it keeps its id, its new holder gets a new token; the audit names whose it was.
--- Replies: {"ok", name, display, born (0|1), lock id, previous owner, its expires_ms, then each (path, mode, token, lock id, expires_ms)} {"again", reply}
+-- Replies: {"ok", name, display, born (0|1), lock id, previous owner, its expires_ms, then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"}
 -- {"not_you", ...} {"no_channel", channel} {"damaged", name} {"path_lock_not_found", name, target} {"path_lock_not_stale", name, target, holder, expires_ms}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)}
--- with: idem, speak, head, stand, audit, held, lock, refuse, mine, told, line, way, survey, serve
+-- with: request, speak, head, stand, audit, held, lock, refuse, mine, told, line, way, survey, serve
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, target, path, ttl, reason = unpack(ARGV)
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 BOOK = {held = held, order = order, owners = owners, locks = locks, line = line, requests = requests, asked = asked, asked_order = asked_order, door = door}
-local past = again(idem)
+local what = asked_for(6)
+local past = answered(idem, what)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
@@ -53,4 +54,4 @@ for i, row in ipairs(redis.call("HMGET", held, unpack(r.paths))) do
 end
 r.before, r.ended, r.owner, r.why, r.channel, r.locked, r.updated, r.paths = r.owner, one.ends, display, reason, name, NOW_MS, NOW_MS, kept
 set_record(one.id, r)
-return remember(idem, keep_s, reply)
+return keep_answer(idem, keep_s, what, reply)

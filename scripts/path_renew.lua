@@ -1,15 +1,16 @@
 -- Keep locks that I hold: never shortened, tokens stay. One that ran out is renewed as long as nobody recovered it; `fence`: only if that is still its token.
--- Replies: {"ok", name, display, late_ms (-1: in time), then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"not_you", ...}
+-- Replies: {"ok", name, display, late_ms (-1: in time), then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"} {"not_you", ...}
 -- {"no_channel", channel} {"damaged", name} {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
 -- {"path_lock_stale_token", name, target, token, current, holder} {"path_lock_conflict", ...} (it ran out, and who stood in line is offered it)
--- with: idem, speak, head, stand, audit, held, lock, refuse, mine, named
+-- with: request, speak, head, stand, audit, held, lock, refuse, mine, named
 local agents, heads, audits, live, held, order, owners, locks, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, ttl, fence, all = unpack(ARGV)
 -- then ARGV: target and path, in turn
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 BOOK = {held = held, order = order, owners = owners, locks = locks}
-local past = again(idem)
+local what = asked_for(6)
+local past = answered(idem, what)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
@@ -48,4 +49,4 @@ for _, id in ipairs(ids) do
     local r = record_of(id)
     if r then r.updated = NOW_MS set_record(id, r) end
 end
-return remember(idem, keep_s, reply)
+return keep_answer(idem, keep_s, what, reply)

@@ -1,14 +1,15 @@
 -- Let go of locks, also of ones that ran out: the audit, then they are gone and the line is served.
--- Replies: {"ok", name, display, then each (path, lock id)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
+-- Replies: {"ok", name, display, then each (path, lock id)} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
--- with: idem, speak, head, stand, audit, held, lock, mine, named, line, way, survey, serve
+-- with: request, speak, head, stand, audit, held, lock, mine, named, line, way, survey, serve
 local agents, heads, audits, live, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, all = unpack(ARGV)
 -- then ARGV: target and path, in turn
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 BOOK = {held = held, order = order, owners = owners, locks = locks, line = line, requests = requests, asked = asked, asked_order = asked_order, door = door}
-local past = again(idem)
+local what = asked_for(6)
+local past = answered(idem, what)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
@@ -31,4 +32,4 @@ for _, h in ipairs(found) do
     table.insert(freed, h.path)
 end
 if is_asked(freed) then serve() end
-return remember(idem, keep_s, reply)
+return keep_answer(idem, keep_s, what, reply)

@@ -1,11 +1,12 @@
 -- Put a task on the board. Without an id it gets the next one; ids are compared without case and never given twice.
--- Replies: {"ok", name, id, status, ready (0|1), waits for} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
+-- Replies: {"ok", name, id, status, ready (0|1), waits for} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"task_already_exists", name, id, by} {"task_unknown_dependency", name, dependency} {"task_dependency_cycle", name, id, cycle}
--- with: idem, speak, head, stand, audit, task, board
+-- with: request, speak, head, stand, audit, task, board
 local heads, agents, meta, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, owner, priority, deps, title, branch, files, acceptance, bell = unpack(ARGV)
 
-local past = again(idem)
+local what = asked_for(6)
+local past = answered(idem, what)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
@@ -39,4 +40,4 @@ for _, other in ipairs(wanted) do redis.call("HSET", links, other, (redis.call("
 local t = task_of(table.concat({written, "open", owner, display, priority, number, 1, 0, 0, 0, NOW_MS, NOW_MS, "-", #wanted > 0 and deps or "-", "-", 0, "-"}, " "))
 local starts = keep_task(tasks, ready, key, t)
 if starts and owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(owner), "task " .. channel .. " " .. key) end
-return remember(idem, keep, {"ok", name, written, "open", starts and 1 or 0, unmet(tasks, wanted)})
+return keep_answer(idem, keep, what, {"ok", name, written, "open", starts and 1 or 0, unmet(tasks, wanted)})

@@ -1,15 +1,16 @@
 -- Change what a task says. Under a lease only its holder may, and not its status or owner; a terminal status is left by reopen alone.
--- Replies: {"ok", name, id, status, changed (a,b), ready now (a,b), begun (a,b), waiting (a,b)} {"again", reply} {"not_you", ...}
+-- Replies: {"ok", name, id, status, changed (a,b), ready now (a,b), begun (a,b), waiting (a,b)} {"again", reply} {"other"} {"not_you", ...}
 -- {"no_channel", channel} {"damaged", name} {"task_not_found", name, id} {"task_invalid_record", name, id}
 -- {"task_invalid_transition", name, id, status, to} {"task_dependency_not_ready", name, id, waits for} {"task_unknown_dependency", name, dependency}
 -- {"task_dependency_cycle", name, id, cycle} {"lease_recovery_required", name, id, holder, expires_ms}
 -- {"lease_owner_mismatch", name, id, holder, expires_ms} {"lease_mutation_required", name, id}
--- with: idem, speak, head, stand, audit, task, load, board, holder, foreign, cycle
+-- with: request, speak, head, stand, audit, task, load, board, holder, foreign, cycle
 local heads, agents, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, bell = unpack(ARGV)
 -- then ARGV: field value, repeated (title branch files_hint acceptance as texts; owner priority depends_on status as words)
 
-local past = again(idem)
+local what = asked_for(6)
+local past = answered(idem, what)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
@@ -59,4 +60,4 @@ local starts = keep_task(tasks, ready, id, t) or (new.owner and redis.call("ZSCO
 if starts and t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. id) end
 local freed, begun, waiting = "", "", ""
 if new.status then freed, begun, waiting = ripple(tasks, links, ready, id, channel, bell, live) end
-return remember(idem, keep, {"ok", name, t.id, to, table.concat(order, ","), freed, begun, waiting})
+return keep_answer(idem, keep, what, {"ok", name, t.id, to, table.concat(order, ","), freed, begun, waiting})

@@ -10,7 +10,7 @@ import pytest
 from cli import serving
 from seats import until
 
-from redischat.errors import ChannelDamaged, Unreachable
+from redischat.errors import ChannelDamaged, KeyReused, Unreachable
 from redischat.errors.leases import (
     LeaseConflict,
     LeaseInvalidDuration,
@@ -106,6 +106,25 @@ async def test_claiming_again_never_shortens(sit):
     await amy.task_create("dock", "x", task="A")
     first = await bob.task_claim("dock", "A", ttl=600)
     assert (await bob.task_claim("dock", "A", ttl=1)).lease_expires_at == first.lease_expires_at
+
+
+async def test_a_key_that_comes_again_with_another_request_is_refused(sit):
+    """Or the second one would be lost, and called done."""
+    amy, _ = await sit.pair()
+    await amy.task_create("dock", "one", task="A", idem="k")
+    assert (await amy.task_create("dock", "one", task="A", idem="k")).id == "A"
+    await amy.task_update("dock", "A", title="two", idem="u")
+    await amy.lock("dock", "a", "b", repo="/boat")
+    await amy.unlock("dock", "a", repo="/boat", idem="l")
+    before = sit.everything()
+    for refused in (
+        lambda: amy.task_create("dock", "other", task="A", idem="k"),
+        lambda: amy.task_update("dock", "A", title="three", idem="u"),
+        lambda: amy.unlock("dock", "b", repo="/boat", idem="l"),
+    ):
+        with pytest.raises(KeyReused):
+            await refused()
+    assert sit.everything() == before
 
 
 async def test_the_next_task_of_one_that_is_late_is_its_own_under_its_own_token(sit):

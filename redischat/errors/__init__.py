@@ -267,10 +267,13 @@ class CapUsed(Refused):
 
 
 class KeyReused(Refused):
-    """An idempotency key came again with another text."""
+    """An idempotency key came again with another request."""
 
     code, word, fields = "KEY_REUSED", "other", ("seq",)
-    text = "this idempotency key was used for number {seq}, which says something else: nothing was stored. Use a new key."
+
+    def sentence(self) -> str:
+        what = "number {seq}, which says something else" if "seq" in self.facts else "another request"
+        return ("this idempotency key was used for " + what + ": nothing was changed. Use a new key.").format_map(_Facts(self.facts))
 
 
 class BadFolder(Refused):
