@@ -131,7 +131,9 @@ class Model:
                 if not self.blockers(w) and not self.ahead(w, self.line, self.stuck(self.line)):
                     self.line.remove(w)
                     again = True
-                    if w.name not in self.deaf:
+                    if w.name in self.deaf:
+                        self.line = [one for one in self.line if one.name not in self.deaf]
+                    else:
                         self.give(w)
                         granted.append(w)
                     break

@@ -1,5 +1,5 @@
 -- Would waiting close a circle? Held locks, the line and tasks are facts (hard); `wait --from` is not: whoever is waited for may be answered by a hook,
--- or by a person. Before anybody is refused, whoever does not listen any more is struck out. Needs held.lua, way.lua, line.lua.
+-- or by a person. Before anybody is refused, whoever does not listen any more is struck out (line.lua). Needs held.lua, way.lua, line.lua.
 
 local function everyone(line, stuck, soft)
     local graph = {}
@@ -37,27 +37,4 @@ local function circle(line, stuck, me, soft, to, why)
             return told(rest)
         end
     end
-end
-
--- Which of these requests have nobody at their door?
-local function deaf(names)
-    local found = {}
-    for _, request in ipairs(names) do
-        local door = BOOK.door .. request
-        if tonumber(redis.call("PUBSUB", "SHARDNUMSUB", door)[2]) == 0 then table.insert(found, request) end
-    end
-    return found
-end
-
--- Strike out who does not listen any more, `but` the one that asks: out of the line (`which` may choose), and out of the waits. Gives how many, nil for none.
-local function strike_out(but, which)
-    local standing, gone = {}, 0
-    for _, request in ipairs(redis.call("ZRANGE", BOOK.line, 0, -1)) do
-        if request ~= but and (not which or which(request)) then table.insert(standing, request) end
-    end
-    for _, request in ipairs(deaf(standing)) do leave_line(request) gone = gone + 1 end
-    for _, request in ipairs(which and {} or deaf(redis.call("HKEYS", BOOK.waits))) do
-        if request ~= but then gone = gone + redis.call("HDEL", BOOK.waits, request) end
-    end
-    return gone > 0 and gone or nil
 end

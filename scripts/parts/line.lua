@@ -31,3 +31,26 @@ local function leave_line(request)
     redis.call("HDEL", BOOK.requests, request)
     redis.call("ZREM", BOOK.line, request)
 end
+
+-- Which of these requests have nobody at their door?
+local function deaf(names)
+    local found = {}
+    for _, request in ipairs(names) do
+        local door = BOOK.door .. request
+        if tonumber(redis.call("PUBSUB", "SHARDNUMSUB", door)[2]) == 0 then table.insert(found, request) end
+    end
+    return found
+end
+
+-- Strike out who does not listen any more, `but` the one that asks: out of the line (`which` may choose), and out of the waits. Gives how many, nil for none.
+local function strike_out(but, which)
+    local standing, gone = {}, 0
+    for _, request in ipairs(redis.call("ZRANGE", BOOK.line, 0, -1)) do
+        if request ~= but and (not which or which(request)) then table.insert(standing, request) end
+    end
+    for _, request in ipairs(deaf(standing)) do leave_line(request) gone = gone + 1 end
+    for _, request in ipairs(which and {} or deaf(redis.call("HKEYS", BOOK.waits))) do
+        if request ~= but then gone = gone + redis.call("HDEL", BOOK.waits, request) end
+    end
+    return gone > 0 and gone or nil
+end
