@@ -43,10 +43,10 @@ local known, crowded = redis.call("HEXISTS", requests, id) == 1, is_asked(paths)
 if not known and not crowded and #in_the_way(paths, mode, me) == 0 then return taken(false) end -- nobody holds it, nobody waits for it
 
 local mine = {request = id, owner = me, name = display, mode = mode, paths = paths, reason = reason}
-local rows = survey(mine)
+local rows, stuck = survey(mine)
 if #mine.ahead > 0 and strike_out(id) then -- whoever is gone stands in nobody's way
     serve()
-    rows = survey(mine)
+    rows, stuck = survey(mine)
 end
 local lapsed = patience == "" and in_the_way(paths, mode, me, "lapsed")[1]
 if #mine.held == 0 then
@@ -60,4 +60,4 @@ if #mine.held == 0 then
     end
 end
 if patience ~= "wait" then return mine.held[1] and conflict(name, mine.held[1]) or in_line(name, mine.ahead[1]) end
-return enter(place, mine, known, rows)
+return enter(place, mine, known, rows, stuck)

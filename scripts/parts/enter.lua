@@ -21,32 +21,32 @@ local function look_again(rows, mine)
     return look
 end
 
--- Gives nil and what to answer when it may not; else what it should know: "", or a circle that only `wait --from` closes.
-local function may_wait(name, mine)
-    strike_out(mine.request, function(request) return request_of(request).owner == mine.owner end) -- a process of mine that is gone
-    local rows, stuck = survey(mine)
+-- Gives nil and what to answer when it may not; else what it should know: "", or a circle that only `wait --from` closes; and the line as it is then.
+local function may_wait(name, mine, rows, stuck)
+    if strike_out(mine.request, function(request) return request_of(request).owner == mine.owner end) then -- a process of mine that is gone
+        rows, stuck = survey(mine)
+    end
     local found = circle(rows, stuck, mine.owner, true)
     if (found or #rows > MOST_WAITING) and strike_out(mine.request) then
         rows, stuck = survey(mine)
         found = circle(rows, stuck, mine.owner, true)
     end
     local hard = found and circle(rows, stuck, mine.owner, false)
-    if not hard and #rows <= MOST_WAITING then return found or "" end
+    if not hard and #rows <= MOST_WAITING then return found or "", nil, rows end
     serve() -- whoever was struck out may have stood in somebody's way
     return nil, hard and {"deadlock", hard} or {"path_lock_line_full", name, MOST_WAITING}
 end
 
-local function enter(place, mine, known, rows)
+local function enter(place, mine, known, rows, stuck)
     local soft, refusal = "", nil
     if not known then
-        soft, refusal = may_wait(place.name, mine)
+        soft, refusal, rows = may_wait(place.name, mine, rows, stuck)
         if not soft then return refusal end
         local ticket = redis.call("HINCRBY", BOOK.meta, "token", 1)
         local words = table.concat({ticket, mine.owner, mine.mode, mine.name, place.name, NOW_MS}, " ")
         redis.call("HSET", BOOK.requests, mine.request, table.concat({words, mine.reason, table.concat(mine.paths, "\n")}, "\n"))
         redis.call("ZADD", BOOK.line, ticket, mine.request)
         count_asked(mine.paths, 1)
-        rows = survey(mine)
     end
     local look = look_again(rows, mine)
     serve() -- my waiting may free somebody who stood behind one that is stuck on them
