@@ -64,6 +64,6 @@ for path, times in pairs(wanted) do if tonumber(redis.call("HGET", asked, path) 
 for _, path in ipairs(redis.call("HKEYS", asked)) do if not wanted[path] then mended = mended + 1 end end
 redis.call("DEL", asked, asked_order)
 for path, times in pairs(wanted) do redis.call("HSET", asked, path, times) redis.call("ZADD", asked_order, 0, path) end
-dropped = dropped + (strike_out("-") or 0)
+strike_out("-")
 serve()
 return {"ok", count, redis.call("ZCARD", line), mended, dropped}

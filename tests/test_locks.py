@@ -299,6 +299,10 @@ async def test_a_free_path_is_not_taken_past_those_who_stand_in_line_for_it(sit)
     with pytest.raises(PathLockConflict) as no:
         await carl.lock("dock", "b", **HERE)
     assert (no.value.facts["in_line"], no.value.facts["holder"], no.value.facts["path"]) == (True, "bob", "b")
+    seen = await carl.check("dock", "b", **HERE)
+    assert (seen.free, [(one.agent, one.path) for one in seen.in_line]) == (False, [("bob", "b")]), "and a check does not call it free"
+    assert (await amy.check("dock", "b", **HERE)).free
+    assert (await carl.check("dock", "c", **HERE)).free
     assert (await amy.lock("dock", "b", **HERE)).owner == "Amy", "who is waited for is not held up by those who wait"
     await amy.unlock("dock", all=True)
     assert len((await waiting).paths) == 2

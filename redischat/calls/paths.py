@@ -207,18 +207,23 @@ def recover(who: Caller, channel: str, target: tuple[str, str], lease_ms: int, r
 
 
 def check(who: Caller, channel: str, repo: Repo, paths: Sequence[str]) -> Call:
-    """Who holds what overlaps (path_check.lua). Gives ``channel token held [{path asked holder mine mode expires_at lapsed token lock_id offered channel reason}]``."""
+    """Who holds what overlaps (path_check.lua), and who stands in line for it.
+
+    Gives ``channel token held [{path asked holder mine mode expires_at lapsed token lock_id offered channel reason}] in_line [{agent path}]``.
+    """
     keys = who.keys
     fields = ("path", "asked", "holder", "owner", "mode", "ends", "token", "lock_id", "offered", "channel", "reason")
 
     def checked(words: list[Any]) -> dict[str, Any]:
         now = int(words[1])
-        return {"channel": words[0], "token": int(words[2]), "held": [_held(dict(zip(fields, row, strict=True)), who.me, now) for row in words[3:]]}
+        held = [_held(dict(zip(fields, row, strict=True)), who.me, now) for row in words[4:]]
+        line = [{"agent": name, "path": path} for name, path in zip(words[3][::2], words[3][1::2], strict=True)]
+        return {"channel": words[0], "token": int(words[2]), "held": held, "in_line": line}
 
     return run(
         "path_check",
-        {"heads": keys.heads, "meta": keys.meta, **_keys(keys, "held", "order", "locks")},
-        {"channel": channel},
+        {"heads": keys.heads, "meta": keys.meta, **_keys(keys, "held", "order", "locks", "line", "requests", "asked", "asked_order")},
+        {"channel": channel, "me": who.me},
         checked,
         (),
         [stored(repo, one) for one in effective(paths)],

@@ -210,7 +210,11 @@ def _locked(got: dict[str, Any], lease_ms: int, *, every: bool = False) -> str:
 
 def _checked(got: dict[str, Any]) -> str:
     text = "".join(_held(got["channel"], one) for one in got["held"])
-    taken = {one["asked"] for one in got["held"]}
+    text += "".join(
+        f"{inert(one['path'])}  {one['agent']} stands in line for it. Stand behind: redischat lock {got['channel']} {inert(one['path'])} --wait 600\n"
+        for one in got["in_line"]
+    )
+    taken = {one["asked"] for one in got["held"]} | ({*got["paths"]} if got["in_line"] else set())
     free = [one for one in got["paths"] if one not in taken]
     if free:
         text += f"free{': ' + _few(free) if taken else ''}\n"

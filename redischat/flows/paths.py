@@ -158,7 +158,7 @@ def recover(who: Caller, channel: str, repo: Repo | None, target: tuple[str, str
 
 
 def check(who: Caller, channel: str, repo: Repo, wanted: Sequence[str], *, token: int | None = None) -> Flow:
-    """Who holds what overlaps. Gives ``channel repository how paths free held``; ``free`` also where only the caller itself holds it.
+    """Who holds what overlaps. Gives ``channel repository how paths free held in_line``; ``free`` also where only the caller itself holds it.
 
     Raises:
         PathLockStaleToken: one of these paths is not held under ``token`` any more.
@@ -168,9 +168,10 @@ def check(who: Caller, channel: str, repo: Repo, wanted: Sequence[str], *, token
     if token is not None:
         for path in asked:
             _fenced(got, path or paths.WHOLE, token)
-    free = all(one["mine"] for one in got["held"])
+    free = not got["in_line"] and all(one["mine"] for one in got["held"])
     return {
         "channel": got["channel"], "repository": repo.key, "how": repo.how, "paths": [path or paths.WHOLE for path in asked], "free": free, "held": got["held"],
+        "in_line": got["in_line"],
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from .agents import Identity, WhoAmI
 from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
-from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, TakenOver, Unlocked, UnlockedPath
+from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, PathWaiter, TakenOver, Unlocked, UnlockedPath
 from .record import Audience, Record
 from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
@@ -59,6 +59,7 @@ __all__ = [
     "PathCheck",
     "PathHolder",
     "PathLock",
+    "PathWaiter",
     "Pending",
     "PendingMessage",
     "Present",

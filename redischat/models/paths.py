@@ -64,8 +64,15 @@ class PathHolder(Record):
     reason: str | None
 
 
+class PathWaiter(Record):
+    """An agent that stands in line for a path, before the caller."""
+
+    agent: str
+    path: str
+
+
 class PathCheck(Record):
-    """Who holds what overlaps ``paths``. ``free``: nobody but the caller."""
+    """Who holds what overlaps ``paths``. ``free``: nobody but the caller, and nobody stands in line for it before the caller."""
 
     channel: str
     repository: str
@@ -73,6 +80,7 @@ class PathCheck(Record):
     paths: list[str]
     free: bool
     held: list[PathHolder]
+    in_line: list[PathWaiter]
 
 
 class UnlockedPath(Record):

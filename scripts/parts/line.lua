@@ -42,15 +42,15 @@ local function deaf(names)
     return found
 end
 
--- Strike out who does not listen any more, `but` the one that asks: out of the line (`which` may choose), and out of the waits. Gives how many, nil for none.
+-- Strike out who does not listen any more, `but` the one that asks: out of the line (`which` may choose), and out of the waits.
 local function strike_out(but, which)
-    local standing, gone = {}, 0
+    local standing, gone = {}, false
     for _, request in ipairs(redis.call("ZRANGE", BOOK.line, 0, -1)) do
         if request ~= but and (not which or which(request)) then table.insert(standing, request) end
     end
-    for _, request in ipairs(deaf(standing)) do leave_line(request) gone = gone + 1 end
+    for _, request in ipairs(deaf(standing)) do leave_line(request) gone = true end
     for _, request in ipairs(which and {} or deaf(redis.call("HKEYS", BOOK.waits))) do
-        if request ~= but then gone = gone + redis.call("HDEL", BOOK.waits, request) end
+        if request ~= but then redis.call("HDEL", BOOK.waits, request) gone = true end
     end
-    return gone > 0 and gone or nil
+    return gone
 end

@@ -119,7 +119,7 @@ PATH_VERBS = {
     "path_renew": (lambda wire: wire.run(calls.renew(BOB, "dock", [named("kept")], 900_000, once=Once())), renewed, True),
     "path_recover": (lambda wire: wire.run(calls.recover(BOB, "dock", named("gone"), 600_000, "gone", once=Once())), recovered, True),
     "path_leave": (lambda wire: wire.run(calls.leave(DAN, Repo, wanted("kept", request=WAITS))), left, True),
-    "path_stand": (lambda wire: wire.run(calls.stand(BOB, "f" * 32, "from", "amy")), stood, False),
+    "path_stand": (lambda wire: wire.run(calls.stand(BOB, "f" * 32, "from", "amy")), stood, True),
     "path_check": (lambda wire: wire.run(calls.check(BOB, "dock", Repo, ["kept"])), checked, True),
     "path_repair": (lambda wire: wire.run(calls.repair(BOB, "dock")), repaired, True),
 }
