@@ -47,8 +47,8 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
         known = dict(zip((name.lower() for name in asked), *before, strict=True))
         found = reached(shown, [known.get(name.lower(), (sent["ts_ms"], 0, {}, {})) for name in shown])
         receipt.update({how: [one["agent"] for one in found if one["how"] == how] for how in HOW}, reach=found)
-    if len(woken) == 1 and (yield from brake.since(Caller(who.keys, woken[0]), channel, sent["channel"], who.me)):
-        receipt["braked"] = woken
+    if len(woken) == 1:
+        receipt["braked"] = yield from _braked(who, channel, sent["channel"], woken)
     if durable:
         receipt["durable"] = yield from _synced()
     return receipt
@@ -82,6 +82,14 @@ def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
         "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, **{how: [] for how in HOW}, "reach": [],
         "braked": [], "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
     }  # fmt: skip
+
+
+def _braked(who: Caller, channel: str, name: str, woken: list[str]) -> Flow:
+    """``woken`` if that one is not woken, because the two have only talked. The message is stored: where the broker cannot be asked now, nothing is said of it."""
+    try:
+        return woken if (yield from brake.since(Caller(who.keys, woken[0]), channel, name, who.me)) else []
+    except CouldNotLook:
+        return []
 
 
 def _synced() -> Flow:
