@@ -502,6 +502,7 @@ def test_an_odd_card_ends_nobodys_wakes(dock, town, odd):
     bob("SessionStart", source="startup")
     said(amy, "hello", "bob")
     bob.rung()
+    assert os.path.exists(os.path.join(town.state, "sessions", "odd")), "what it cannot read is not its to remove"
 
 
 @pytest.mark.usefixtures("waker")

@@ -25,8 +25,9 @@ def claim(seat: Seat, *, channel: str, name: str, note: str | None = None, lease
         put(record(got))
         return 0
     until = f" until {when(got['lease_expires_at'])}" if got["lease_expires_at"] else ""
+    kept = " for good: a lease does not end it" if lease is not None and not until else until
     said = {
-        "claimed": f"{got['name']} is yours{until}", "renewed": f"{got['name']} was yours already, since {when(got['claimed_at'])}{until}",
+        "claimed": f"{got['name']} is yours{until}", "renewed": f"{got['name']} was yours already, since {when(got['claimed_at'])}{kept}",
         "recovered": f"{got['name']} is yours{until}; {got['previous_owner']}'s lease had run out",
     }[got["how"]]  # fmt: skip
     put(f"{said}\n{INDENT}Give it back: redischat unclaim {got['channel']} {got['name']}\n")

@@ -56,7 +56,7 @@ def test_a_claude_that_becomes_somebody_in_mid_session_is_told_and_woken():
         waker(lab)
         idle(lab, "amy")
         bob("say", "dock", "wake up", "--to", "amy")
-        lab.asked(hears("wake up"), "amy was woken")
+        assert "bob" in lab.asked(hears("wake up"), "amy was woken").shown
         session.close()
 
 

@@ -85,7 +85,8 @@ def test_an_idle_claude_is_woken_by_a_file():
         session.turn(lab.shell("echo hi"), text("done"))
         lab.hooked("Stop")
         bell.write_text("1")
-        lab.asked(lambda request: MAIL in request.newest, "the model was shown the mail")
+        assert MAIL not in lab.requests()[0].shown
+        assert MAIL in lab.asked(lambda request: MAIL in request.newest, "the model was shown the mail").newest
         session.close()
 
 

@@ -65,6 +65,7 @@ def test_a_program_at_a_terminal_reads_what_is_typed(at):
     terminal.shows("ready")
     terminal.type("hello")
     terminal.press("enter", lambda: "got hello" in terminal.text, "the answer is there")
+    assert terminal.text.count("got hello") == 1
 
 
 def test_a_program_that_ended_is_said_to_have_ended(at):

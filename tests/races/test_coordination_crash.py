@@ -126,3 +126,4 @@ def test_a_broker_that_writes_to_disk_once_a_second_loses_no_half_of_a_change(bi
         for _ in range(KILLS):
             with at_work(server) as crew:
                 killed(server, crew)
+        assert assert_agrees(server), "something was done"
