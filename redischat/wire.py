@@ -13,7 +13,8 @@ import time
 import hiredis
 
 from .calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S, Call, Listen, Show, plain
-from .errors import PASSING, BrokerTooOld, BrokerUnable, ChatError, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, Usage, of_server, told_version
+from .errors import ChatError, Usage
+from .errors.broker import PASSING, BrokerTooOld, BrokerUnable, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, of_server, told_version
 from .settings import Place
 
 TYPE_CHECKING = False
@@ -129,7 +130,7 @@ def _watched(sock: Any) -> Any:
 
 
 class Wire:
-    """A broker, by its URL. ``revive`` is called when nobody answers there (it may start the embedded broker, or raise); ``notice`` says what is waited for."""
+    """A broker, by its URL. ``revive`` is called when nobody answers there (it may start it, or raise); ``notice`` says what is waited for."""
 
     def __init__(self, url: str, *, revive: Callable[[], None] | None = None, notice: Callable[[str], None] | None = None) -> None:
         self._place, self._revive, self._notice = Place(url), revive, notice
@@ -196,10 +197,8 @@ class Wire:
     def _refusal(self, answer: str) -> ChatError:
         """What the server's own words stand for; one that is too old is asked for its version."""
         error = of_server(answer, self._place.shown)
-        if not isinstance(error, BrokerTooOld):
-            return error
         try:
-            return told_version(error, str(self._once([plain("INFO", "server")])[0]))
+            return told_version(error, str(self._once([plain("INFO", "server")])[0])) if isinstance(error, BrokerTooOld) else error
         except (OSError, ChatError):
             return error
 

@@ -14,7 +14,8 @@ from waiting import servers, state_directory, wait_until
 from redischat.broker import admin, ask, binary, lock, served, start
 from redischat.broker.launch import LOG_BYTES
 from redischat.broker.place import Place
-from redischat.errors import BrokerStuck, NotAllowed, Refused
+from redischat.errors import Refused
+from redischat.errors.broker import BrokerStuck, NotAllowed
 
 pytestmark = pytest.mark.real
 IMPATIENT = 0.5  # where a wait is known to be in vain

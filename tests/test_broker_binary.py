@@ -12,7 +12,7 @@ from waiting import end_servers, servers, state_directory
 
 from redischat.broker import admin, binary, served, start
 from redischat.broker.place import Place
-from redischat.errors import BrokerNotStarted, BrokerTooOld, Loading
+from redischat.errors.broker import BrokerNotStarted, BrokerTooOld, Loading
 
 pytestmark = pytest.mark.real
 # A program that calls itself a server: it loads until the file <program>.ready is there, or ends at once if <program>.ends is.

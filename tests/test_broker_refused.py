@@ -13,7 +13,7 @@ from waiting import end_servers, servers, state_directory
 
 from redischat.broker import admin, binary, lock, served, start
 from redischat.broker.place import SOCKET_BYTES, Place
-from redischat.errors import BrokerNotStarted, Sandboxed
+from redischat.errors.broker import BrokerNotStarted, Sandboxed
 from redischat.settings import host
 
 pytestmark = pytest.mark.real

@@ -17,7 +17,7 @@ from cli import COMMAND, Server, scratch, town_at
 from waiting import wait_until
 
 from redischat import Client
-from redischat.errors import Unreachable
+from redischat.errors.broker import Unreachable
 from redischat.errors.leases import LeaseOwnerMismatch
 from redischat.errors.paths import PathLockConflict, PathLockOwnerMismatch
 from redischat.keys import Keys

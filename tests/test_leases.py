@@ -10,7 +10,8 @@ import pytest
 from cli import serving
 from seats import until
 
-from redischat.errors import ChannelDamaged, KeyReused, Unreachable
+from redischat.errors import ChannelDamaged, KeyReused
+from redischat.errors.broker import Unreachable
 from redischat.errors.leases import (
     LeaseConflict,
     LeaseInvalidDuration,

@@ -11,18 +11,8 @@ from cli import Server, serving
 from seats import bodies, until
 
 from redischat import Client
-from redischat.errors import (
-    ChatError,
-    CouldNotLook,
-    Loading,
-    MaxClients,
-    NotAllowed,
-    OutOfMemory,
-    ReadOnly,
-    TimedOut,
-    Unreachable,
-    Usage,
-)
+from redischat.errors import ChatError, CouldNotLook, TimedOut, Usage
+from redischat.errors.broker import Loading, MaxClients, NotAllowed, OutOfMemory, ReadOnly, Unreachable
 
 PASSWORD = "hunter2"
 

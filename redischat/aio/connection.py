@@ -16,7 +16,8 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S
-from ..errors import PASSING, ChatError, Loading, Sandboxed, Unreachable, Usage, of_server
+from ..errors import ChatError, Usage
+from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, of_server
 from ..settings import redacted
 
 if TYPE_CHECKING:

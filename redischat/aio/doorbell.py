@@ -10,7 +10,7 @@ from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import RedisError
 
 from ..calls.call import ANSWER_S
-from ..errors import MaxClients, of_server
+from ..errors.broker import MaxClients, of_server
 from .connection import Patience, heeding, passing, words_of
 
 if TYPE_CHECKING:

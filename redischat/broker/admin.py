@@ -7,7 +7,8 @@ import signal
 import time
 from contextlib import suppress
 
-from ..errors import BrokerStuck, Refused, of_server
+from ..errors import Refused
+from ..errors.broker import BrokerStuck, of_server
 from ..settings import host
 from . import ask, lock, served
 from .place import Place

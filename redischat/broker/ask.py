@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from ..errors import Sandboxed
+from ..errors.broker import Sandboxed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

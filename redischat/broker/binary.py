@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from ..errors import BrokerNotStarted, BrokerTooOld
+from ..errors.broker import BrokerNotStarted, BrokerTooOld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

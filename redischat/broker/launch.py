@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from contextlib import suppress
 
-from ..errors import BrokerNotStarted
+from ..errors.broker import BrokerNotStarted
 from . import binary, served
 
 TYPE_CHECKING = False

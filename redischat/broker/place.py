@@ -6,7 +6,7 @@ import errno
 import os
 from contextlib import contextmanager
 
-from ..errors import BrokerNotStarted
+from ..errors.broker import BrokerNotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from ..errors import BrokerNotStarted, BrokerStuck, Loading, Sandboxed
+from ..errors.broker import BrokerNotStarted, BrokerStuck, Loading, Sandboxed
 from ..settings import host
 from . import ask, lock, served
 from .launch import Launched, launch, was_told_to_end, why_it_ended

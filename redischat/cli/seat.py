@@ -6,7 +6,8 @@ import os
 
 from .. import names
 from ..calls.call import Caller, Once
-from ..errors import Sandboxed, Usage
+from ..errors import Usage
+from ..errors.broker import Sandboxed
 from ..keys import Keys
 from .show import say
 

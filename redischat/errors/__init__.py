@@ -32,18 +32,6 @@
   - LostRace                                          3
   - TimedOut                   TIMED_OUT              4
   - CouldNotLook                                      5
-    - Unreachable              BROKER_UNREACHABLE
-    - Sandboxed                SANDBOXED
-    - BrokerStuck              BROKER_STUCK
-    - BrokerNotStarted         BROKER_NOT_STARTED
-    - BrokerTooOld             BROKER_TOO_OLD
-    - Loading                  BROKER_LOADING
-    - ReadOnly                 BROKER_READONLY
-    - OutOfMemory              BROKER_OUT_OF_MEMORY
-    - CannotPersist            BROKER_CANNOT_PERSIST
-    - MaxClients               BROKER_MAX_CLIENTS
-    - BrokerUnable             BROKER_UNABLE
-    - NotAllowed               BROKER_NOT_ALLOWED
     - CannotWrite              CANNOT_WRITE
   - Defect                     DEFECT                 70
   - Interrupted                INTERRUPTED            130
@@ -51,7 +39,7 @@
 An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
 with that ``word``, its other words the ``fields`` in order (see :func:`refusal`).
 
-The many codes of the other columns have a page each: :mod:`.claims`, :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*).
+What the broker itself refuses, and the many codes of the other columns, have a page each: :mod:`.broker`, :mod:`.claims`, :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*).
 They are imported when one of them is needed. ``origin`` says how a code comes about: "verb" (a verb provokes it) or "store" (a damaged or an imported
 store does). Names of agent-chat that nothing here can raise are listed there as ``KEPT``, each with the reason.
 """
@@ -360,93 +348,6 @@ class CouldNotLook(ChatError):
     code, exit = "COULD_NOT_LOOK", 5
 
 
-class Unreachable(CouldNotLook):
-    """No answer from the broker."""
-
-    code = "BROKER_UNREACHABLE"
-    text = "no broker at {url} ({why}). Is it the right one? redischat whoami shows where the address comes from"
-
-
-class Sandboxed(CouldNotLook):
-    """The harness forbids this process to open sockets."""
-
-    code = "SANDBOXED"
-    text = (
-        "this shell runs in a sandbox that refuses sockets ({why}), so no broker can be reached or started from it. Ways that work: the redischat MCP tools "
-        "and hooks, which run outside the sandbox; or, for Codex, sandbox_workspace_write.network_access=true in its config"
-    )
-
-
-class BrokerStuck(CouldNotLook):
-    """A server holds the data directory but does not answer."""
-
-    code = "BROKER_STUCK"
-    text = "the embedded broker (pid {pid} on {host}) holds {directory} but does not answer. If it is stopped: kill -CONT {pid}. To end it: redischat server stop --force"
-
-
-class BrokerNotStarted(CouldNotLook):
-    """The embedded broker cannot be started here."""
-
-    code = "BROKER_NOT_STARTED"
-    text = "cannot start the embedded broker: {why}. {remedy}"
-
-
-class BrokerTooOld(CouldNotLook):
-    """The server lacks what redischat is built on."""
-
-    code = "BROKER_TOO_OLD"
-    text = "the server at {url} is {version}; redischat needs Redis 7.0 or Valkey 7.2 and newer. Point REDISCHAT_URL at such a one, or unset it to use the embedded broker"
-
-
-class Loading(CouldNotLook):
-    """The server is still reading its data from disk."""
-
-    code = "BROKER_LOADING"
-    text = "the broker at {url} is still loading its data. Try again in a moment; long waits: redischat server status"
-
-
-class ReadOnly(CouldNotLook):
-    """The server is a replica: writes go to its primary."""
-
-    code = "BROKER_READONLY"
-    text = "the broker at {url} is a read-only replica (READONLY): nothing was written. Point REDISCHAT_URL at the primary"
-
-
-class OutOfMemory(CouldNotLook):
-    """The server is at its memory limit: what adds is refused whole, what settles still works."""
-
-    code = "BROKER_OUT_OF_MEMORY"
-    text = "the broker at {url} is out of memory: nothing was stored. Reading, acking, leaving and closing still work; make room: redischat retain CHANNEL N --yes, or raise maxmemory"
-
-
-class CannotPersist(CouldNotLook):
-    """The server cannot write its data to disk and takes no more."""
-
-    code = "BROKER_CANNOT_PERSIST"
-    text = "the broker at {url} cannot write to its disk: nothing was stored ({answer}). Make room there; see redischat server logs"
-
-
-class MaxClients(CouldNotLook):
-    """The server takes no more connections."""
-
-    code = "BROKER_MAX_CLIENTS"
-    text = "the broker at {url} has reached its max number of clients. Close sessions that are over, or raise maxclients"
-
-
-class BrokerUnable(CouldNotLook):
-    """The server is there and cannot do it now: a Cluster that is down or moving, a replica without its primary, a script that takes too long."""
-
-    code = "BROKER_UNABLE"
-    text = "the broker at {url} cannot do this now ({answer}): nothing was done. Try again in a moment; if it says MOVED, point REDISCHAT_URL at that node"
-
-
-class NotAllowed(CouldNotLook):
-    """The server refused the credentials, or the user may not do this."""
-
-    code = "BROKER_NOT_ALLOWED"
-    text = "the broker at {url} does not allow this: {answer}. Check user and password in REDISCHAT_URL"
-
-
 class CannotWrite(CouldNotLook):
     """The output could not be written; what was not shown stays unread."""
 
@@ -472,39 +373,9 @@ class Interrupted(ChatError):
 
 def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
     """Every error class below ``base``, in the order of the pages."""
-    from . import claims, events, leases, paths, tasks  # noqa: F401 - their classes are part of the tree
+    from . import broker, claims, events, leases, paths, tasks  # noqa: F401 - their classes are part of the tree
 
     return _below(base)
-
-
-_BY_ANSWER: dict[str, type[ChatError]] = {
-    "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
-    "NOPERM": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
-    "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
-}  # fmt: skip
-# What 6.x says to XADD 0-*, SPUBLISH and SHARDNUMSUB.
-_OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'", "Unknown PUBSUB subcommand")
-_OLDEST = 7
-PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
-
-
-def of_server(answer: str, url: str) -> ChatError:
-    """The error that a server's own words stand for (prefixes: servers append where in a script it happened); ``url`` redacted."""
-    for prefix, cls in _BY_ANSWER.items():
-        if answer.startswith(prefix):
-            return cls(url=url, answer=answer.partition(" script: ")[0])
-    if any(sign in answer for sign in _OLD):
-        return BrokerTooOld(url=url, version="older", answer=answer)
-    return BrokerRefused(url=url, answer=answer.partition(" script: ")[0])
-
-
-def told_version(error: BrokerTooOld, info: str) -> ChatError:
-    """``error`` with the version that INFO server tells; or, from a server that is new enough, its own words: it lacks a command for another reason."""
-    facts = dict(row.split(":", 1) for row in info.splitlines() if ":" in row)
-    version = facts.get("redis_version", "")
-    if version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= _OLDEST:
-        return BrokerRefused(url=error.facts["url"], answer=error.facts["answer"])
-    return BrokerTooOld(url=error.facts["url"], version=f"version {version}" if version else "older", answer=error.facts["answer"])
 
 
 def _below(base: type[ChatError]) -> list[type[ChatError]]:

@@ -15,7 +15,7 @@ from waiting import wait_until
 from redischat import wire as wires
 from redischat.calls import messages
 from redischat.calls.call import Once
-from redischat.errors import BrokerUnable
+from redischat.errors.broker import BrokerUnable
 from redischat.files import folder
 from redischat.flows import messages as flows
 

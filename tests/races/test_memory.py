@@ -8,7 +8,7 @@ from verbs import AMY, BOB, VERBS, furnish, refused
 
 from redischat.calls import agents, channels, messages
 from redischat.calls.call import Once
-from redischat.errors import OutOfMemory
+from redischat.errors.broker import OutOfMemory
 from redischat.flows import channels as channel_flows
 from redischat.flows import messages as flows
 from redischat.flows import reading
