@@ -1,5 +1,6 @@
 -- Give a claim back.
 -- Replies: {"ok", name, claim} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name} {"not_claimed", name, claim, holder or ""}
+-- {"claim_invalid_record", name, claim}
 -- with: idem, speak, head, stand, audit
 local heads, agents, claims, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, claim = unpack(ARGV)
@@ -9,7 +10,9 @@ local past = again(idem)
 if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
-local written, owner = string.match(redis.call("HGET", claims, claim) or "", "^(%S+) (%S+)")
+local record = redis.call("HGET", claims, claim)
+local written, owner = string.match(record or "", "^(%S+) (%S+) %d+ %d+ %d+ ")
+if record and not owner then return {"claim_invalid_record", name, claim} end
 if not owner or string.lower(owner) ~= me then return {"not_claimed", name, written or claim, owner or ""} end
 local _, failure = audit(audits, live, name, head, display, "claim.released", written, "gave back " .. written, {"claim", written, "owner", "-"})
 if failure then return failure end

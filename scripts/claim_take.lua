@@ -1,7 +1,7 @@
 -- Claim a name: the first one wins, and the same one again is told so. A claim with a lease that ran out stays until its holder claims again, or somebody
 -- takes it over on purpose (steal).
 -- Replies: {"ok", claimed|renewed|recovered, name, claim, token, claimed_ms, expires_ms, previous holder} {"not_you", ...} {"no_channel", channel}
--- {"damaged", name} {"claim_taken", name, claim, holder, claimed_ms, expires_ms, lapsed (0|1)}
+-- {"damaged", name} {"claim_invalid_record", name, claim} {"claim_taken", name, claim, holder, claimed_ms, expires_ms, lapsed (0|1)}
 -- with: speak, head, stand, audit
 local world, heads, agents, claims, audits, live, scratch = unpack(KEYS)
 local channel, me, token, agent, written, note, ttl, steal = unpack(ARGV)
@@ -11,7 +11,12 @@ local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
 local key, how, before = string.lower(written), "claimed", ""
 local ends = tonumber(ttl) > 0 and NOW_MS + tonumber(ttl) or 0
-local first, owner, since, expires, fence, said = string.match(redis.call("HGET", claims, key) or "", "^(%S+) (%S+) (%d+) (%d+) (%d+) (.*)$")
+local record = redis.call("HGET", claims, key)
+local first, owner, since, expires, fence, said = string.match(record or "", "^(%S+) (%S+) (%d+) (%d+) (%d+) (.*)$")
+if record and not owner then -- whose it is nobody can tell: not free, and taken over only on purpose
+    if steal ~= "1" then return {"claim_invalid_record", name, written} end
+    how, before = "recovered", "-"
+end
 if owner then
     local lapsed = tonumber(expires) > 0 and tonumber(expires) <= NOW_MS
     if string.lower(owner) == me then
@@ -24,7 +29,7 @@ if owner then
 end
 if how ~= "renewed" then fence, since = (tonumber(redis.call("HGET", world, "token")) or 0) + 1, NOW_MS end
 written = first or written
-local text = how .. " " .. written .. (before ~= "" and " from " .. before .. ", whose lease had run out" or "")
+local text = how .. " " .. written .. (before == "-" and ", whose record could not be read" or before ~= "" and " from " .. before .. ", whose lease had run out" or "")
 if tonumber(ttl) > 0 then text = text .. " for " .. string.format("%.4g s", tonumber(ttl) / 1000) end
 if note ~= "" then text = text .. ": " .. note end
 local _, failure = audit(audits, live, name, head, display, "claim." .. how, written, text,
@@ -33,4 +38,4 @@ if failure then return failure end
 bear(agents, me, display, NOW_MS)
 redis.call("HSET", world, "token", math.max(tonumber(fence), tonumber(redis.call("HGET", world, "token")) or 0))
 redis.call("HSET", claims, key, table.concat({written, display, since, ends, fence, note}, " "))
-return {"ok", how, name, written, fence, since, ends, before}
+return {"ok", how, name, written, fence, since, ends, before ~= "-" and before or ""}

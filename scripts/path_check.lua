@@ -1,6 +1,6 @@
 -- Who holds what overlaps these paths, own locks and those that ran out included, and who stands in line for it before the caller. Writes nothing.
 -- Replies: {"ok", name, now_ms, the last token, (who stands in line, asked path)..., then each {path, asked, holder, compared holder, mode, expires_ms, token, lock id, offer (0|1), channel, reason}}
--- {"no_channel", channel}
+-- {"no_channel", channel} {"path_lock_invalid_record", name, path}
 -- with: head, held, lock, line, way, survey
 local heads, meta, held, order, locks, line, requests, asked, asked_order = unpack(KEYS)
 local channel, me = unpack(ARGV)
@@ -21,4 +21,5 @@ for _, h in ipairs(in_the_way(paths, "x", "")) do
     local offer = h.request ~= "-" and 1 or 0
     table.insert(reply, {show(h.path), show(h.asked), r.owner, h.owner, h.mode, h.ends, h.token, h.id, offer, r.channel, r.reason})
 end
+if BOOK.broken then return {"path_lock_invalid_record", name or "", show(BOOK.broken)} end -- neither free nor anybody's
 return reply

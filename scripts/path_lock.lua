@@ -4,7 +4,7 @@
 -- (path, mode, token, lock id, expires_ms)} {"ok", "queued", name, position, look_again_ms, circle ("" or one that only `wait --from` closes)}
 -- {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name} {"deadlock", circle} {"path_lock_line_full", name, most}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)} {"path_lock_too_many", name, what, most}
--- {"path_lock_recovery_required", name, path, asked, holder, expires_ms, lock id, reason}
+-- {"path_lock_recovery_required", name, path, asked, holder, expires_ms, lock id, reason} {"path_lock_invalid_record", name, path}
 -- with: idem, speak, head, stand, audit, held, lock, refuse, told, take, line, way, survey, circle, serve, enter
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, waits, leased, repos, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, repo, key, mode, ttl, patience, id, reason, why = unpack(ARGV)
@@ -39,8 +39,9 @@ for i, text in ipairs(redis.call("HMGET", held, unpack(paths))) do
     for _, h in ipairs(holders(paths[i], text)) do if h.request == id then offered = offered + 1 end end
 end
 if offered == #paths then return taken(true) end -- the ring was heard: the offer becomes a lock
-local known, crowded = redis.call("HEXISTS", requests, id) == 1, is_asked(paths)
-if not known and not crowded and #in_the_way(paths, mode, me) == 0 then return taken(false) end -- nobody holds it, nobody waits for it
+local known, crowded, obstacles = redis.call("HEXISTS", requests, id) == 1, is_asked(paths), in_the_way(paths, mode, me)
+if BOOK.broken then return {"path_lock_invalid_record", name, show(BOOK.broken)} end -- whose it is nobody can tell: not free
+if not known and not crowded and #obstacles == 0 then return taken(false) end -- nobody holds it, nobody waits for it
 
 local mine = {request = id, owner = me, name = display, mode = mode, paths = paths, reason = reason}
 local rows, stuck = survey(mine)

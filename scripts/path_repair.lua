@@ -1,8 +1,8 @@
 -- Hold locks, line and their indexes against each other: what can be derived is mended, what is no record of redischat is dropped, who does not listen
 -- any more leaves the line. Then the line is served.
--- Replies: {"ok", locks, waiting, mended, dropped} {"not_you", ...}
--- with: speak, held, lock, line, way, survey, circle, serve
-local agents, held, order, owners, locks, line, requests, asked, asked_order, waits, scratch = unpack(KEYS)
+-- Replies: {"ok", locks, waiting, mended, dropped, names struck out of the line} {"not_you", ...}
+-- with: speak, held, lock, line, way, survey, circle, serve, counter
+local agents, meta, held, order, owners, locks, line, requests, asked, asked_order, waits, scratch = unpack(KEYS)
 local me, token, door, channel = unpack(ARGV)
 local mended, dropped = 0, 0
 
@@ -20,7 +20,7 @@ local function index(key, wanted) -- a zset by letters holds these members and n
     for member in pairs(wanted) do mended = mended + redis.call("ZADD", key, 0, member) end
 end
 
-local paths, people, of_lock, count = {}, {}, {}, 0
+local paths, people, of_lock, count, highest, struck = {}, {}, {}, 0, 0, {}
 local everything = redis.call("HGETALL", held)
 for i = 1, #everything, 2 do
     local path, list = everything[i], holders(everything[i], everything[i + 1])
@@ -30,7 +30,7 @@ for i = 1, #everything, 2 do
         keep(path, list)
     end
     for _, h in ipairs(list) do
-        paths[path], people[h.owner .. " " .. path] = true, true
+        paths[path], people[h.owner .. " " .. path], highest = true, true, math.max(highest, tonumber(h.token))
         if h.request == "-" then
             of_lock[h.id] = of_lock[h.id] or {first = h, paths = {}}
             table.insert(of_lock[h.id].paths, path)
@@ -64,6 +64,8 @@ for path, times in pairs(wanted) do if tonumber(redis.call("HGET", asked, path) 
 for _, path in ipairs(redis.call("HKEYS", asked)) do if not wanted[path] then mended = mended + 1 end end
 redis.call("DEL", asked, asked_order)
 for path, times in pairs(wanted) do redis.call("HSET", asked, path, times) redis.call("ZADD", asked_order, 0, path) end
+mended = mended + raise_counter(meta, highest)
+for _, request in ipairs(deaf(redis.call("ZRANGE", line, 0, -1))) do table.insert(struck, request_of(request).name) end
 strike_out("-")
 serve()
-return {"ok", count, redis.call("ZCARD", line), mended, dropped}
+return {"ok", count, redis.call("ZCARD", line), mended, dropped, struck}

@@ -1,17 +1,17 @@
 -- Check the indexes of a board against its records, and make them anew where they differ. Records that redischat did not write are named, not touched.
 -- Replies: {"ok", name, tasks, mended (index, how many differed, in turn), damaged (ids)} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand, task, board
-local heads, agents, tasks, texts, links, ready, leases, leased, claims, scratch = unpack(KEYS)
+-- with: speak, head, stand, task, board, counter
+local world, heads, agents, tasks, texts, links, ready, leases, leased, claims, scratch = unpack(KEYS)
 local channel, me, token, agent = unpack(ARGV)
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 local display, name = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
-local flat, count, damaged, mended = redis.call("HGETALL", tasks), 0, {}, {}
+local flat, count, highest, damaged, mended = redis.call("HGETALL", tasks), 0, 0, {}, {}
 local found, linked, holds = {}, {}, {}
 for i = 1, #flat, 2 do
     local t = task_of(flat[i + 1])
-    if t and string.lower(t.id) == flat[i] then found[flat[i]], count = t, count + 1 else table.insert(damaged, flat[i]) end
+    if t and string.lower(t.id) == flat[i] then found[flat[i]], count, highest = t, count + 1, math.max(highest, t.token) else table.insert(damaged, flat[i]) end
 end
 local wants = {ready = {}, leases = {}, links = {}, leased = {}}
 for id, t in pairs(found) do
@@ -68,11 +68,13 @@ mend("links", paired(redis.call("HGETALL", links)), wants.links, function(a, b) 
     function(id, value) redis.call("HSET", links, id, value) end, function(id) redis.call("HDEL", links, id) end)
 mend("leased", paired(redis.call("HGETALL", leased), channel .. " "), wants.leased, function(a, b) return a == b end,
     function(id, value) redis.call("HSET", leased, id, value) end, function(id) redis.call("HDEL", leased, id) end)
-local lost = {}
-for _, field in ipairs(redis.call("HKEYS", texts)) do if redis.call("HEXISTS", tasks, string.match(field, "^%S+")) == 0 then table.insert(lost, field) end end
-for _, field in ipairs(lost) do redis.call("HDEL", texts, field) end
-if #lost > 0 then table.insert(mended, "texts") table.insert(mended, #lost) end
+local lost = 0
+for _, field in ipairs(redis.call("HKEYS", texts)) do if not redis.call("HGET", tasks, string.match(field, "^%S+")) then lost = lost + redis.call("HDEL", texts, field) end end
+if lost > 0 then table.insert(mended, "texts") table.insert(mended, lost) end
 for _, claim in ipairs(redis.call("HKEYS", claims)) do
-    if not string.match(redis.call("HGET", claims, claim), "^%S+ %S+ %d+ %d+ %d+ ") then table.insert(damaged, "claim " .. claim) end
+    local fence = string.match(redis.call("HGET", claims, claim), "^%S+ %S+ %d+ %d+ (%d+) ")
+    if not fence then table.insert(damaged, "claim " .. claim) end
+    highest = math.max(highest, tonumber(fence) or 0)
 end
+if raise_counter(world, highest) == 1 then table.insert(mended, "token") table.insert(mended, 1) end
 return {"ok", name, count, mended, damaged}

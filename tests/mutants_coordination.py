@@ -10,6 +10,10 @@ LINE = "tests/test_lock_line.py::test_the_line_does_what_its_model_does[fake-0]"
 FOLDERS = LOCKS + "test_a_folder_and_what_is_in_it_go_together_both_ways"
 
 BOARD = [
+    ("a claim that cannot be read is free", "scripts/claim_take.lua", 'if steal ~= "1" then return {"claim_invalid_record"', 'if false then return {"claim_invalid_record"',
+     f"{CLAIMS}test_a_record_that_redischat_did_not_write_is_nobodys_to_take_or_to_give_back_but_on_purpose{FAKE}"),
+    ("a lock that cannot be read is free", "scripts/path_lock.lua", "if BOOK.broken then", "if false then",
+     f"{LOCKS}test_a_row_that_redischat_did_not_write_is_not_free_until_it_is_dropped{FAKE}"),
     ("an old token of a task is taken", "scripts/parts/fence.lua", 'if fence == "" or tonumber(fence) == t.token then return nil end', "if true then return nil end", MODEL),
     ("a recovered task keeps its token", "scripts/parts/lease.lua", 'if how ~= "renewed" then token =', 'if how == "claimed" then token =',
      f"{LEASES}test_an_old_token_is_refused{FAKE}"),

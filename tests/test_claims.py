@@ -8,10 +8,12 @@ import time
 import pytest
 
 from redischat.errors import BadName, BadText, NoChannel, NoIdentity
-from redischat.errors.claims import ClaimTaken, NotClaimed
+from redischat.errors.claims import ClaimInvalidRecord, ClaimTaken, NotClaimed
 from redischat.errors.leases import LeaseInvalidDuration
+from redischat.keys import Keys
 
-KEY = "rc1:{default}:ch:dock:claims"
+KEYS = Keys("default")
+KEY = KEYS.channel("dock", "claims")
 
 
 async def lapsed(chat, name):
@@ -176,3 +178,28 @@ async def test_a_record_that_redischat_did_not_write_is_left_out_and_named_by_th
     sit.store.hset(KEY, mapping={"bad": "was here", "worse": ""})
     assert [one.name for one in await amy.claims("dock")] == ["x"]
     assert (await amy.task_recover_pending("dock")).damaged == ["claim bad", "claim worse"]
+
+
+async def test_a_record_that_redischat_did_not_write_is_nobodys_to_take_or_to_give_back_but_on_purpose(sit):
+    amy, bob = await sit.pair()
+    for record in ("was here", "", "x bob"):
+        sit.store.hset(KEY, "x", record)
+        with pytest.raises(ClaimInvalidRecord) as refused:
+            await amy.claim("dock", "x", ttl=60)
+        with pytest.raises(ClaimInvalidRecord):
+            await bob.unclaim("dock", "x")
+        assert sit.store.hget(KEY, "x") == record
+        assert str(refused.value).endswith("redischat claim dock x --steal-expired")
+    got = await amy.claim("dock", "x", steal_expired=True)
+    assert (got.how, got.owner, got.previous_owner) == ("recovered", "Amy", None)
+    with pytest.raises(ClaimTaken):
+        await bob.claim("dock", "x")
+
+
+async def test_a_counter_that_was_set_back_is_raised_above_every_token_that_a_record_bears(sit):
+    amy, bob = await sit.pair()
+    high = (await amy.claim("dock", "x")).token
+    sit.store.hset(KEYS.meta, "token", 0)
+    assert (await bob.task_recover_pending("dock")).mended == {"token": 1}
+    assert (await bob.claim("dock", "y")).token == high + 1
+    assert (await bob.task_recover_pending("dock")).mended == {}

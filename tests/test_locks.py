@@ -18,6 +18,7 @@ from redischat.errors.paths import (
     PathLockInvalidChannel,
     PathLockInvalidDuration,
     PathLockInvalidReason,
+    PathLockInvalidRecord,
     PathLockLineFull,
     PathLockNotFound,
     PathLockNotStale,
@@ -534,6 +535,43 @@ async def test_an_owner_holds_two_thousand_locks_at_most(sit):
     await amy.lock("dock", "a", **HERE)
 
 
+async def test_a_row_that_redischat_did_not_write_is_not_free_until_it_is_dropped(sit):
+    amy, bob = await sit.pair()
+    await amy.lock("dock", "src/a.py", "src/b.py", **HERE)
+    (path,) = (one for one in sit.store.hkeys(HELD) if one.endswith("a.py"))
+    sit.store.hset(HELD, path, "whose is this")
+    for asked in ("src/a.py", "src", "src/a.py/below"):
+        with pytest.raises(PathLockInvalidRecord) as refused:
+            await bob.lock("dock", asked, **HERE)
+        with pytest.raises(PathLockInvalidRecord):
+            await bob.check("dock", asked, **HERE)
+        assert refused.value.facts["path"] == "src/a.py"
+    assert sit.store.hget(HELD, path) == "whose is this"
+    await bob.lock("dock", "docs", **HERE)
+    assert (await bob.recover_pending("dock")).mended
+    await bob.lock("dock", "src/a.py", **HERE)
+    with pytest.raises(PathLockConflict):
+        await bob.lock("dock", "src/b.py", **HERE)
+
+
+async def test_the_check_names_whom_it_took_out_of_the_line(sit):
+    amy, bob = await sit.pair()
+    await amy.lock("dock", "a", **HERE)
+    sit.store.hset(KEYS.requests, "f" * 32, "9 bob x Bob dock 1000\n\nx/a")
+    sit.store.zadd(KEYS.line, {"f" * 32: 9})
+    assert (await bob.recover_pending("dock")).struck == ["Bob"]
+    assert (await bob.recover_pending("dock")).struck == []
+    assert not sit.store.exists(KEYS.line, KEYS.requests, KEYS.asked)
+
+
+async def test_a_counter_of_tokens_that_was_set_back_is_raised_above_every_lock(sit):
+    amy, bob = await sit.pair()
+    high = (await amy.lock("dock", "a", **HERE)).token
+    sit.store.hset(KEYS.meta, "token", 0)
+    assert (await bob.recover_pending("dock")).mended == {"locks": 1}
+    assert (await bob.lock("dock", "b", **HERE)).token == high + 1
+
+
 async def test_what_was_written_past_redischat_is_mended_from_the_locks_themselves(sit):
     amy, bob = await sit.pair()
     lock = await amy.lock("dock", "a", "b", **HERE)
@@ -548,7 +586,7 @@ async def test_what_was_written_past_redischat_is_mended_from_the_locks_themselv
     assert (got["locks"], got["waiting"], got["dropped"]) == (1, 0, 2)
     assert got["mended"] > 0
     assert [sit.store.zrange(key, 0, -1) for key in (KEYS.held_order, KEYS.held_owners)] == whole
-    assert call.read(sit.store.execute_command(*call.words(whole=True))) == {"locks": 1, "waiting": 0, "mended": 0, "dropped": 0}
+    assert call.read(sit.store.execute_command(*call.words(whole=True))) == {"locks": 1, "waiting": 0, "mended": 0, "dropped": 0, "struck": []}
     with pytest.raises(PathLockConflict):
         await bob.lock("dock", "b", **HERE)
     assert len((await amy.unlock("dock", lock.lock_id)).unlocked) == 2

@@ -249,13 +249,13 @@ def book(keys: Keys) -> list[Call]:
 
 
 def repair(who: Caller, channel: str) -> Call:
-    """Hold locks, line and indexes against each other (path_repair.lua). Gives ``locks waiting mended dropped``."""
+    """Hold locks, line and indexes against each other (path_repair.lua). Gives ``locks waiting mended dropped struck[names]``."""
     keys = who.keys
     return run(
         "path_repair",
-        {"agents": keys.agents, **_keys(keys, *_BOOK, "waits"), "scratch": keys.scratch(who.me)},
+        {"agents": keys.agents, "meta": keys.meta, **_keys(keys, *_BOOK, "waits"), "scratch": keys.scratch(who.me)},
         {"me": who.me, "token": who.token, "door": keys.door(), "channel": channel},
-        lambda words: dict(zip(("locks", "waiting", "mended", "dropped"), map(int, words), strict=True)),
+        lambda words: {**dict(zip(("locks", "waiting", "mended", "dropped"), map(int, words[:4]), strict=True)), "struck": sorted(words[4])},
     )
 
 

@@ -136,10 +136,13 @@ def repair(who: Caller, channel: str) -> Call:
     """Check and mend a board's indexes (task_repair.lua). Gives ``channel tasks mended{index: count} damaged[ids]``."""
     return run(
         "task_repair",
-        {**_keys(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"), "scratch": who.keys.scratch(who.me)},
+        {
+            "world": who.keys.meta, **_keys(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"),
+            "scratch": who.keys.scratch(who.me),
+        },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
         lambda words: {"channel": words[0], "tasks": int(words[1]), "mended": {k: int(v) for k, v in pairs(words[2]).items()}, "damaged": sorted(words[3])},
-    )
+    )  # fmt: skip
 
 
 def grant(words: list[Any]) -> dict[str, Any]:

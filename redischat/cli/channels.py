@@ -259,7 +259,8 @@ def recover_pending(seat: Seat, *, channel: str, resolve_publication: str | None
     strangers = {"messages": got["dropped"], "audits": got["audits_dropped"], "events": got["events_dropped"]}
     put("".join(f"  {count} entries of a stranger were dropped from its {what}\n" for what, count in strangers.items() if count))
     put("".join(f"  mended: {count} in {index}\n" for index, count in got["mended"].items()))
+    put(f"  out of the line, for they do not listen any more: {', '.join(got['struck'])}\n" if got["struck"] else "")
     put("".join(f"  not written by redischat, left as it is: {inert(one)}\n" for one in got["damaged"]))
-    if not any((*strangers.values(), got["mended"], got["damaged"])):
+    if not any((*strangers.values(), got["mended"], got["struck"], got["damaged"])):
         put("  nothing to mend: records and indexes agree\n")
     return int(bool(got["damaged"]))

@@ -19,6 +19,16 @@ class ClaimTaken(LostRace):
         return ("{name} is {holder}'s since {claimed_at}" + end + ". What is claimed: redischat claims {channel}").format_map(_Facts(self.facts))
 
 
+class ClaimInvalidRecord(Refused):
+    """A claim's record was written past redischat: whose it is nobody can tell."""
+
+    code, word, fields, origin = "CLAIM_INVALID_RECORD", "claim_invalid_record", ("channel", "name"), "store"
+    text = (
+        "the record of the claim {name} in #{channel} was not written by redischat, so whose it is cannot be told: nothing was changed. "
+        "Take it over: redischat claim {channel} {name} --steal-expired"
+    )
+
+
 class NotClaimed(Refused):
     """There is no such claim to give back, or it is another agent's."""
 

@@ -170,7 +170,13 @@ class PathLockInvalidDuration(PathLockRefused):
 class PathLockInvalidRecord(DamagedLock):
     """A lock's record cannot be read, or its keys are not those of one."""
 
-    code = "PATH_LOCK_INVALID_RECORD"
+    code, word, fields = "PATH_LOCK_INVALID_RECORD", "path_lock_invalid_record", ("channel", "path")
+
+    def sentence(self) -> str:
+        if "why" in self.facts:
+            return super().sentence()
+        text = "what lies on {path} in the broker was not written by redischat, so whose it is cannot be told: nothing was locked. Drop it: redischat recover-pending {channel}"
+        return text.format_map(_Facts({**self.facts, "channel": self.facts.get("channel") or "CHANNEL"}))
 
 
 class PathLockInvalidLockId(DamagedLock):

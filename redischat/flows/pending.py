@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def recover(who: Caller, channel: str) -> Flow:
     """Check a channel's streams and marks, its board, and the locks and the line of the workspace. Changes nothing where all agree.
 
-    Gives ``channel kept dropped audits_dropped events_dropped tasks locks waiting mended{index: count} damaged[]``: ``dropped`` entries are a stranger's;
-    ``damaged`` records are left as they are.
+    Gives ``channel kept dropped audits_dropped events_dropped tasks locks waiting struck[] mended{index: count} damaged[]``: ``dropped`` entries are a
+    stranger's; ``struck`` are who stood in line and does not listen any more; ``damaged`` records are left as they are.
     """
     _, members, _ = yield from known(who, channel)
     messages, audits, told, board, locks = yield [
@@ -30,6 +30,6 @@ def recover(who: Caller, channel: str) -> Flow:
     mended.update({what: locks[key] for what, key in (("locks", "mended"), ("locks that no redischat wrote", "dropped")) if locks[key]})
     return {
         "channel": messages["channel"], "kept": messages["kept"], "dropped": messages["dropped"], "audits_dropped": audits["dropped"],
-        "events_dropped": told["dropped"], "tasks": board["tasks"], "locks": locks["locks"], "waiting": locks["waiting"], "mended": mended,
+        "events_dropped": told["dropped"], "tasks": board["tasks"], "locks": locks["locks"], "waiting": locks["waiting"], "struck": locks["struck"], "mended": mended,
         "damaged": board["damaged"],
     }  # fmt: skip

@@ -137,7 +137,7 @@ class Retained(Record):
 class Repaired(Record):
     """A channel that was checked. ``kept`` messages; ``*dropped``: entries that redischat did not write. ``tasks``; ``locks`` and ``waiting`` of the workspace.
 
-    ``mended``: index -> entries that differed from the records; ``damaged``: records that redischat did not write, left as they are.
+    ``struck``: who stood in line for a lock and does not listen any more. ``mended``: index -> entries that differed from the records; ``damaged``: records that redischat did not write, left as they are.
     """
 
     channel: str
@@ -148,5 +148,6 @@ class Repaired(Record):
     tasks: int
     locks: int
     waiting: int
+    struck: list[str]
     mended: dict[str, int]
     damaged: list[str]

@@ -21,11 +21,12 @@ end
 
 local function clash(one, other) return one == "x" or other == "x" end
 
--- The locks on one path: one that ran out stays until it is recovered, an offer that ran out is none.
+-- The locks on one path: one that ran out stays until it is recovered, an offer that ran out is none. A row that is none of ours is remembered in BOOK.
 local function holders(path, text)
     local found = {}
     for _, row in ipairs(split(text or nil)) do
         local owner, mode, ends, token, id, request = string.match(row, "^(%S+) ([xs]) (%d+) (%d+) (%S+) (%S+)$")
+        if not owner then BOOK.broken = BOOK.broken or path end
         if owner and (request == "-" or tonumber(ends) > NOW_MS) then
             table.insert(found, {owner = owner, mode = mode, ends = tonumber(ends), token = token, id = id, request = request, path = path})
         end
