@@ -47,6 +47,7 @@ bell:<a>              channel  (sharded pub/sub) something concerns this agent  
 ear:<a>               channel  (sharded pub/sub) never rings: whoever listens is a wait of this agent       nobody
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
 live:<c>              channel  every entry; wakes nobody                                                   every entry
+opened                channel  a channel was created; for whoever watches all of them                      open
 ====================  =======  ==========================================================================  ================================
 
 No key but ``i:*`` has a lifetime: a channel stays until it is deleted, an agent for ever.
@@ -77,6 +78,7 @@ class Keys:
         "line",
         "locks",
         "meta",
+        "opened",
         "prefix",
         "presence",
         "repos",
@@ -108,6 +110,7 @@ class Keys:
         self.asked = prefix + "asked"
         self.asked_order = prefix + "asked:order"
         self.repos = prefix + "repos"
+        self.opened = prefix + "opened"
 
     def channel(self, channel: str, part: str) -> str:
         """``part`` (meta, members, messages, audits, events, tasks, texts, links, ready, leases, claims, ...) of a channel."""

@@ -3,7 +3,7 @@
 -- Replies: {"ok", new (0|1), name, joined (new|again|already|no), head, ignored (a,b)} {"again", reply}
 -- {"format", found} (another version of redischat wrote this workspace) {"not_you", ...} {"closed", name, reason}
 -- with: idem, speak, head, mark, join
-local world, meta, members, heads, agents, broadcasts, idem, marks, bell = unpack(KEYS)
+local world, meta, members, heads, agents, broadcasts, idem, opened, marks, bell = unpack(KEYS)
 -- then KEYS: marks and bell of each one named
 local format, channel, name, me, display, token, keep, epoch, topic, briefing, mode, cap, since = unpack(ARGV)
 -- then ARGV: named
@@ -43,8 +43,9 @@ else
     if not found then redis.call("HSET", world, "format", format, "created_at", NOW_MS) end
     redis.call("HSET", heads, channel, table.concat({0, epoch, name}, " "))
     if mode == "broadcast" then redis.call("HSET", broadcasts, channel, name) end
+    redis.call("SPUBLISH", opened, channel)
     for i = 14, #ARGV do -- unread from the start
-        join(members, agents, meta, heads, KEYS[2 * i - 18], KEYS[2 * i - 17], channel, string.lower(ARGV[i]), ARGV[i], 0)
+        join(members, agents, meta, heads, KEYS[2 * i - 17], KEYS[2 * i - 16], channel, string.lower(ARGV[i]), ARGV[i], 0)
     end
 end
 if me ~= "" then bear(agents, me, display, NOW_MS) end

@@ -63,6 +63,14 @@ MUTANTS = [
         "tests/test_limits.py::test_a_pointer_or_a_hole_that_could_not_be_shown_comes_again",
     ),
     Mutant(
+        "who watches is shown an audit before the message it follows", "redischat/flows/watching.py", "if _place(one)[0] <= reached]", "]",
+        "tests/test_watching.py::test_whatever_happens_between_two_commands_nothing_is_missed_and_nothing_comes_twice[1]",
+    ),
+    Mutant(
+        "a channel opened later is not watched", "scripts/channel_open.lua", '    redis.call("SPUBLISH", opened, channel)\n', "",
+        "tests/test_watching.py::test_channels_that_come_and_go_are_told_when_all_are_watched",
+    ),
+    Mutant(
         "a sleeper's name is given away", "scripts/agent_identify.lua", 'want == "over" and waits == 0 and', 'want == "over" and',
         f"tests/test_limits.py::test_whoever_sleeps_at_its_door_is_not_gone_however_long_unseen{FAKE}",
     ),

@@ -55,7 +55,7 @@ def open(
         "channel_open",
         {
             "world": keys.meta, **_keys(keys, channel, "meta", "members", "heads", "agents", "broadcasts"),
-            "idem": keys.idem("open", who.me, once.key, channel), "marks": keys.marks(who.me), "bell": keys.bell(who.me),
+            "idem": keys.idem("open", who.me, once.key, channel), "opened": keys.opened, "marks": keys.marks(who.me), "bell": keys.bell(who.me),
         },
         {
             "format": FORMAT, "channel": channel, "name": name, "me": who.me, "display": who.agent, "token": who.token, "keep": once.seconds, "epoch": fresh(4),
@@ -229,6 +229,15 @@ def heads(keys: Keys) -> Call:
 
     def ends(flat: Any) -> dict[str, tuple[int, str]]:
         return {channel: (int(text.split(" ")[0]), text.split(" ")[2]) for channel, text in pairs(flat).items()}
+
+    return plain("HGETALL", keys.heads, read=ends)
+
+
+def places(keys: Keys) -> Call:
+    """Every channel of the workspace, as compared -> (last seq, epoch, name as written)."""
+
+    def ends(flat: Any) -> dict[str, tuple[int, str, str]]:
+        return {channel: (int(head), epoch, name) for channel, text in pairs(flat).items() for head, epoch, name in (text.split(" "),)}
 
     return plain("HGETALL", keys.heads, read=ends)
 

@@ -158,6 +158,10 @@ VERBS: dict[str, Verb] = {
         "--audit": ("audit", "flag", "the transcript with audits between; moves no mark"),
     }),
     "ack": Verb("messages", "channel seq:int", "I have dealt with everything up to this message", "redischat ack dock 17"),
+    "watch": Verb("watch", "channels*", "for people: what is said and changed, as it happens, in these channels or in all; moves no mark", "redischat watch dock", {
+        "--last": ("last", "int", "begin with the newest so many messages of each (10; of all channels 0)"),
+        "--timeout": ("timeout", "seconds", "end after so many seconds (never)"),
+    }),
     "peek": Verb("messages", "channel", "the newest messages, moving nothing", "redischat peek dock -n 5", {"-n": ("count", "int", "how many (3)"), "--audit": ("audit", "flag", "with the audits between")}),
     "pending": Verb("messages", "channel?", "what waits for me, taking nothing", "redischat pending"),
     "owed": Verb("messages", "", "who waits for my answer, and for what", "redischat owed"),
