@@ -117,10 +117,9 @@ def test_from_now_on_means_that_what_was_said_before_is_not_shown():
 
 def test_channels_that_come_and_go_are_told_when_all_are_watched():
     watched = Watched()
-    watched.meddle = script(
-        None, None, lambda: watched.chat.open("dock"), lambda: watched.chat.post("dock", "hi"), None, None, None, None, lambda: watched.chat.delete("dock", yes=True),
-    )  # fmt: skip
-    watched.run()
+    chat = watched.chat
+    watched.idle = script(lambda: chat.open("dock"), lambda: chat.post("dock", "hi"), lambda: chat.delete("dock", yes=True))
+    assert watched.run() == "time"
     assert watched.notes == [("dock", "opened"), ("dock", "deleted")]
     assert [one["body"] for one in watched.rows] == ["hi"]
 
