@@ -155,6 +155,7 @@ NEEDS_NO_TOKEN = {  # script: why
     "session_begin": "presence: a hint, which is beside the name",
     "session_beat": "likewise",
     "session_end": "likewise",
+    "session_prune": "forgets only what is over, and judges that itself",
     "session_reach": "changes nothing",
     "session_tick": "likewise",
     "session_wake": "likewise",

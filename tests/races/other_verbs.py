@@ -102,6 +102,10 @@ def given_back(wire, server, answer):
     assert server.ask("HGET", KEYS.agents, "fay").split(" ")[1] == "-"
 
 
+def pruned(wire, server, answer):
+    assert (answer, session(wire)["state"]) == (([], []), "idle"), "it is there"
+
+
 def bounded(wire, server, answer):
     assert (answer["how"], fact_of(server, "budget").split(" ")[:3]) == ("set", ["50", "0", "1000"])
     assert [entry["s"] for entry in stored(server, "dock").values() if entry["k"] == "n"] == ["budget"]
@@ -134,6 +138,7 @@ OTHER_VERBS = {
     "agent release": (lambda wire: wire.run(agents.release(FAY)), given_back, True),
     "channel brake": (lambda wire: wire.run(channels.brake(KEYS, "dock", "amy bob", 1, "amy", "they only talk")), braked, False),
     "channel budget": (lambda wire: wire.run(budgets.put(BOB, "dock", budgets.Bound(messages=50, per_ms=1000), "set it", once=Once())), bounded, False),
+    "session prune": (lambda wire: wire.run(sessions.prune(KEYS, [SESSION], act=True, ended_ms=0, silent_ms=10**9, id_ms=10**9)), pruned, True),
     "session wake": (lambda wire: wire.run(sessions.wake(KEYS, SESSION, "ask", "file")), asked, True),
 }  # fmt: skip
 
