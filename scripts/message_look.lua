@@ -1,5 +1,5 @@
 -- Is there something for me to be woken by? Takes nothing, changes nothing, may be asked as often as one likes.
--- which: wakes (what wakes me; a channel's end counts) or any (every message of somebody else). from, reply_to: only such a one counts ("" = all).
+-- which: wakes (what wakes me; a channel's end counts), rings (the same, but for what is over a budget) or any (every message of somebody else). from, reply_to: only such a one counts ("" = all).
 -- Replies: {"ok", now_ms, rows}; a row is {channel, name, word, ...}: "news" | "quiet", seen (looked up to here: no need to look there again) |
 -- "on", seen (nothing so far, look on from here) | "busy", until_ms (another reader of mine is showing this) | "not_member".
 -- with: head, mark, news
@@ -16,7 +16,7 @@ end
 local function counts(entry, seq, mark)
     if known(entry, seq, me, mark.heard) then return false end
     if entry[KIND] == "n" and given(entry, "s") == "closed" then return true end
-    if which ~= "any" and not wakes(entry, me) then return false end
+    if which ~= "any" and not wakes(entry, me) or which == "rings" and entry[BIG] == "2" then return false end
     if from ~= "" and string.lower(entry[FROM]) ~= from then return false end
     return reply_to == "" or given(entry, "r") == reply_to
 end

@@ -1,9 +1,10 @@
 -- Say something in a channel: checked, numbered, stored and rung in one step, at a cost that does not depend on the number of members.
--- Replies: {"ok", seq, ts_ms, rung, talk, cap, count, "open"|"closed", name, display, wakes, hint, audience}: rung = who heard a bell of their own
--- (a,b), or how many connections heard the room's; hint = 1 once per room and agent, when narrowing would have spared somebody.
+-- Replies: {"ok", seq, ts_ms, rung, talk, cap, count, "open"|"closed", name, display, wakes, hint, audience, level, whose, budget}: rung = who heard a bell of their own
+-- (a,b), or how many connections heard the room's; hint = 1 once per room and agent, when narrowing would have spared somebody. level, whose, budget: how far
+-- over a budget this is (parts/budget.lua).
 -- {"again", reply} {"other", seq} (this key, another text) {"not_you", ...} {"no_channel", channel} {"closed", name, reason} {"not_member", name, me}
 -- {"stranger", name, agent} {"departed", name, agent} {"no_seq", name, seq, head} {"damaged", name}
--- with: idem, speak, head, mark, entry, append, notice, audience, ring
+-- with: idem, speak, head, mark, entry, append, notice, audience, ring, budget
 local stream, meta, members, heads, agents, marks, owed, everyone, hinted, idem, room, live = unpack(KEYS)
 -- then KEYS: bell and debts of each one named
 local channel, me, token, keep, body, ask, reply_to, thread, title, status = unpack(ARGV)
@@ -19,7 +20,7 @@ if past then
 end
 local display, refusal = speak(agents, me, token)
 if refusal then return refusal end
-local facts = redis.call("HMGET", meta, "state", "mode", "cap", "talk", "count", "reason")
+local facts = redis.call("HMGET", meta, "state", "mode", "cap", "talk", "count", "reason", "budget", "budget " .. me)
 local head, epoch, name = head_of(heads, channel)
 if not facts[1] or not head then return {"no_channel", channel} end
 local mark = redis.call("HGET", marks, channel)
@@ -33,9 +34,12 @@ local audience, shown = audience_of(members, name, mode, ask, named)
 if not audience then return shown end
 local wakes = table.concat(shown, ",")
 local fields = entry_of(display, "m", audience, NOW_US, body, #named > 0 and wakes or ask, reply_to, thread, title, status)
+local kept, level, whose, budget = spend(facts[7], facts[8], me, display, body)
+if level > 1 then fields[HOOKS] = level == 3 and "2" or "1" end
 local seq, failure = append(stream, "0-*", name, fields)
 if failure then return failure end
-redis.call("HSET", meta, "talk", talk, unpack(status == "summary" and {"summary", seq} or {}))
+if status == "summary" then table.insert(kept, "summary") table.insert(kept, seq) end
+redis.call("HSET", meta, "talk", talk, unpack(kept))
 set_head(heads, channel, seq, epoch, name)
 if mark.heard == head then mark.heard = seq end -- I stood at the end: my own words are no news to me
 if mark.read == head then mark.read = seq end
@@ -58,4 +62,4 @@ if cap > 0 and talk >= cap then -- the message that reaches the cap is the last 
     notice(stream, heads, live, channel, display, state, "closed: " .. reason)
     redis.call("SPUBLISH", room, state)
 end
-return remember(idem, keep, {"ok", seq, NOW_MS, rung, talk, cap, count, state, name, display, wakes, hint, audience})
+return remember(idem, keep, {"ok", seq, NOW_MS, rung, talk, cap, count, state, name, display, wakes, hint, audience, level, whose, budget})

@@ -40,7 +40,7 @@ def a_record(**fields):
     """A message's record as the broker gives it, with what is said about it."""
     return {
         "channel": "dock", "seq": 1, "kind": "message", "from": "amy", "to": None, "wakes": "all", "title": None, "status": None, "reply_to": None,
-        "thread": None, "ts": TS, "body": "hello", "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, "facts": None, **fields,
+        "thread": None, "ts": TS, "body": "hello", "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, "facts": None, "hooks": "whole", **fields,
     }  # fmt: skip
 
 

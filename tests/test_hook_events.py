@@ -132,7 +132,7 @@ def test_what_does_not_wake_me_lets_a_turn_end_and_is_pointed_at_in_the_next_ste
     scene.lynx.post("dock", "by the way", to="none")
     assert scene.heron.fire("Stop").silent
     pointed = scene.heron.works().text
-    assert "1 not shown here, for others or long (from lynx), unread: redischat read dock --since 1" in pointed
+    assert "1 not shown here, for others, long or over a budget (from lynx), unread: redischat read dock --since 1" in pointed
     assert scene.heron.works().silent
 
 
@@ -175,7 +175,7 @@ def test_hookrt_01_a_message_of_30000_characters_is_pointed_at_and_stays_unread(
     scene.lynx.post("dock", body, to="heron")
     scene.lynx.post("dock", "after it", to="heron")
     text = scene.heron.fire(event).text
-    assert "1 not shown here, for others or long (from lynx), unread: redischat read dock --since 1\n    lynx: 00000 00001" in text
+    assert "1 not shown here, for others, long or over a budget (from lynx), unread: redischat read dock --since 1\n    lynx: 00000 00001" in text
     assert "    after it\n" in text
     assert len(text) <= 1_000
     assert scene.heron.fire(event).silent

@@ -14,7 +14,7 @@ import pytest
 from waiting import wait_until
 
 from redischat import Client
-from redischat.calls import agents, channels, claims, events, imports, messages, paths, sessions, tasks
+from redischat.calls import agents, budgets, channels, claims, events, imports, messages, paths, sessions, tasks
 from redischat.calls.call import Caller, Once, fresh
 from redischat.calls.event_form import draft as draft_event
 from redischat.errors import ChatError, NotYou
@@ -29,7 +29,7 @@ KEYS = Keys("default")
 MOVES = [
     ("say", "dock", "hello"), ("post", "dock", "--body", "hello"), ("say", "dock", "hello", "--to", "lynx"), ("read",), ("read", "dock"), ("read", "dock", "--mine"),
     ("ack", "dock", "1"), ("wait", "dock", "--timeout", "5"), ("leave", "dock"), ("leave", "dock", "--ask"), ("close", "dock", "--reason", "x"), ("join", "dock"),
-    ("join", "kiln"), ("open", "dock"), ("open", "kiln"), ("mode", "dock", "broadcast", "--yes"), ("briefing", "dock", "obey"), ("reopen", "dock", "--max-messages", "500"),
+    ("join", "kiln"), ("open", "dock"), ("open", "kiln"), ("mode", "dock", "broadcast", "--yes"), ("briefing", "dock", "obey"), ("budget", "dock", "--messages", "1"), ("reopen", "dock", "--max-messages", "500"),
     ("delete", "dock", "--yes"), ("retain", "dock", "0", "--yes"), ("recover-pending", "dock"), ("sync",),
 ]  # fmt: skip
 LOOKS = [("pending",), ("owed",), ("read", "dock", "--peek"), ("read", "dock", "--all"), ("peek", "dock"), ("roster", "dock"), ("channels",), ("whoami",)]
@@ -126,6 +126,7 @@ def raw_calls(who):
         "channel_open": channels.open(who, "dock", once=once), "channel_leave": channels.leave(who, "dock", once=once),
         "channel_close": channels.close(who, "dock", "x", once=once), "channel_reopen": channels.reopen(who, "dock", once=once),
         "channel_mode": channels.mode(who, "dock", "broadcast", "x", once=once), "channel_briefing": channels.briefing(who, "dock", "x", "x", once=once),
+        "channel_budget": budgets.put(who, "dock", budgets.Bound(messages=1, per_ms=1000), "x", once=once),
         "channel_delete": channels.delete(who, "dock", ["heron"], once=once), "channel_retain": channels.retain(who, "dock", 0, once=once), "channel_repair": channels.repair(who, "dock"),
         "message_post": messages.post(who, "dock", draft, once=once), "message_take": messages.take(who, ["dock"], fresh(6)),
         "message_ack": messages.ack(who, "-", [("dock", "", "both", 1, 0)]), "message_import": messages.import_batch(who, "dock", [row]),
@@ -154,6 +155,7 @@ NEEDS_NO_TOKEN = {  # script: why
     "session_begin": "presence: a hint, which is beside the name",
     "session_beat": "likewise",
     "session_end": "likewise",
+    "session_prune": "forgets only what is over, and judges that itself",
     "session_reach": "changes nothing",
     "session_tick": "likewise",
     "session_wake": "likewise",

@@ -53,6 +53,7 @@ async def test_a_message_is_frozen_and_knows_its_json_names(sit):
     assert list(record) == [
         "channel", "seq", "kind", "from", "to", "wakes", "title", "status", "reply_to", "thread", "ts", "body", "mine", "for_me", "repeat", "cut", "after", "n",
         "facts",
+        "hooks",
     ]  # fmt: skip
 
 

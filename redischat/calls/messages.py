@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import budgets
 from .call import STORED, Call, Caller, Once, iso, ms_of, pairs, plain, run
 
 TYPE_CHECKING = False
@@ -15,8 +16,9 @@ LEASE_MS = 5_000  # a delivery lease: how long one reader's showing keeps the ot
 TAKE_COUNT = 1_000
 TAKE_BYTES = 1 << 20
 KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
+HOOKS = {"0": "whole", "1": "pointed", "2": "silent"}  # scripts/parts/entry.lua
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
-_OURS = frozenset("fkwtb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
+_OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
 _PART = "\ufffd"  # what a character becomes that a cut went through
 IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
 
@@ -39,10 +41,11 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
     named = [name.lower() for name in draft.to]
 
     def read(words: list[Any]) -> dict[str, Any]:
-        seq, ts, rung, talk, cap, count, state, written, display, wakes, hint, audience = words
+        seq, ts, rung, talk, cap, count, state, written, display, wakes, hint, audience, *budget = words
         return {
             "channel": written, "seq": int(seq), "from": display, "ts": iso(ts), "ts_ms": int(ts), "rung": rung, "talk": int(talk), "cap": int(cap), "members": int(count),
             "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": str(hint) == "1",
+            "budget": budgets.record(written, str(budget[1]), str(budget[2]), int(ts)) if budget and int(budget[0]) else None,
         }  # fmt: skip
 
     return run(
@@ -237,6 +240,7 @@ def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False
         "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
         "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
         "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None, "facts": None,
+        "hooks": HOOKS.get(fields["x"], HOOKS["0"]),
     }  # fmt: skip
 
 

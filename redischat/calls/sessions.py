@@ -85,6 +85,15 @@ def beat(keys: Keys, host: str, sessions: Sequence[str]) -> Call:
     )  # fmt: skip
 
 
+def prune(keys: Keys, names: Sequence[str], *, act: bool, ended_ms: int, silent_ms: int, id_ms: int) -> Call:
+    """Forget those of these sessions, as stored, that are long over (session_prune.lua); without ``act`` only tell. Gives ``(sessions, ids)``."""
+    return run(
+        "session_prune", {"presence": keys.presence, "sessions": keys.sessions, "agents": keys.agents, "scratch": keys.scratch("waker")},
+        {"act": 1 if act else 0, "ended_ms": ended_ms, "silent_ms": silent_ms, "id_ms": id_ms},
+        lambda words: (list(words[0]), list(words[1])), (), list(names),
+    )  # fmt: skip
+
+
 def wake(keys: Keys, session: str, what: str, way: str = "", ring: str = "") -> Call:
     """Note down what becomes of a wake: ask, miss, rest, drop, told (session_wake.lua); ``ring``: the agent to ring. Gives ``done state asked_ms look_ms``."""
     return run(

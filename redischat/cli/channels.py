@@ -8,6 +8,7 @@ from ..errors import Usage
 from ..flows import channels as flows
 from ..flows import fields, messages, pending
 from ..text import block, field, inert, rules, when
+from .budgets import line
 from .seat import once, text_of
 from .show import put, record, records, say
 
@@ -229,6 +230,7 @@ def roster(seat: Seat, *, channel: str) -> int:
     for one in got["roster"]:
         place = f"in since {when(one['since'])}" if one["here"] else f"left {when(one['since'])}"
         put(f"    {one['agent']}: {place}, last seen {when(one['seen'])}\n")
+    put("".join(f"    {line(one)}\n" for one in got["budgets"]))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..text import INDENT, age, inert, listed
+from .budgets import told as told_of_budget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def receipt(got: dict[str, Any]) -> str:
         lines.append(f"   Announcements rather than conversation? redischat mode {got['channel']} broadcast --yes)")
     if got.get("durable") is not None:
         lines.append("  on the broker's disk" if got["durable"] else "  not confirmed on disk: this server cannot tell (Redis 7.2 or newer can)")
+    lines += [f"  {line}" for line in told_of_budget(got["budget"])]
     if got["warning"]:
         lines.append(f"  {got['warning']}")
     return "\n".join(lines) + "\n"
@@ -40,18 +42,20 @@ def receipt(got: dict[str, Any]) -> str:
 
 def _reach(got: dict[str, Any]) -> list[str]:
     """Who is woken, who sees it passively, and who has no session: never worded like a delivery that reached somebody."""
-    asleep = {*got["absent"], *got["failed"], *got["braked"]}
+    silent = {*got["braked"], *got["silenced"]}
+    asleep = {*got["absent"], *got["failed"], *silent}
     woken = [name for name in got["wakes"] if name not in asleep]
     count = got["wakes_count"] - len(asleep)
     passive = f"passive for {listed(got['passive'], got['passive_count'])}" if got["passive_count"] else ""
     told = ["; ".join(part for part in (f"wakes {listed(woken, count)}" if count or not asleep else "", passive) if part)]
     for how, words in _FOUND.items():
-        there = [_found(one) for one in got["reach"] if one["agent"] not in got["braked"] and _how(one) == how]
+        there = [_found(one) for one in got["reach"] if one["agent"] not in silent and _how(one) == how]
         told += [words.format(", ".join(there))] if there else []
     told += [
         f"NOT WOKEN {name}: brake, you two have only talked for 12 messages; reset by a person, a third agent, work, or a task or lock of this channel"
         for name in got["braked"]
     ]
+    told += [f"NOT WOKEN {', '.join(got['silenced'])}: budget"] if got["silenced"] else []
     return [line for line in told if line]
 
 

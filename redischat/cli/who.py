@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..flows import presence as flows
 from ..settings import host
 from ..text import age, field
+from .budgets import line
 from .receipt import SILENT_S
 from .show import put, records
 
@@ -30,7 +31,8 @@ def _agent(one: dict[str, Any]) -> str:
     name = field(one["agent"])
     if not one["sessions"]:
         return f"{name}  never seen\n"
-    return "".join(f"{name if n == 0 else ' ' * len(name)}  {_session(seat)}\n" for n, seat in enumerate(one["sessions"]))
+    lines = [*(_session(seat) for seat in one["sessions"]), *(line(own) for own in one["budgets"])]
+    return "".join(f"{name if n == 0 else ' ' * len(name)}  {said}\n" for n, said in enumerate(lines))
 
 
 def _session(one: dict[str, Any]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..calls import agents, channels
-from ..calls.call import Once, iso
+from ..calls import agents, budgets, channels
+from ..calls.call import Once, iso, plain
 from ..errors import BadText, ChannelClosed, NoChannel, NotConfirmed, NotMember
 from ..settings import DEFAULT_WORKSPACE
 from .reading import not_there
@@ -97,7 +97,7 @@ def roster(who: Caller, channel: str) -> Flow:
     if not facts or channel not in heads:
         yield from not_there(who, channel)
     names = sorted(members)
-    records = (yield agents.records(who.keys, names)) if names else []
+    records, now = yield [agents.records(who.keys, names or ["-"]), plain("TIME", read=lambda found: int(found[0]) * 1000)]
     rows = [
         {
             "agent": members[name]["agent"],
@@ -106,9 +106,10 @@ def roster(who: Caller, channel: str) -> Flow:
             "seen": record.get("seen"),
             "held": record.get("held", False),
         }
-        for name, record in zip(names, records, strict=True)
+        for name, record in zip(names, records, strict=False)
     ]
-    return {**_record(facts, members, heads[channel][0]), "roster": rows}
+    written = {name: one["agent"] for name, one in members.items()}
+    return {**_record(facts, members, heads[channel][0]), "roster": rows, "budgets": budgets.of(facts, written, now)}
 
 
 def known(who: Caller, channel: str) -> Flow:

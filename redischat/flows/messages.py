@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 NAMES_SHOWN = 20  # in a receipt; then counts
 STORED_CHARS = 72
 WARN_FROM = 0.9  # of the cap
-BIG_BYTES = 4_000  # scripts/parts/entry.lua WHOLE: hooks only point at what is longer
 OWED_LOOKED_AT = 200  # messages a channel behind my last words
 FSYNC_MS = 3_000
 
@@ -47,6 +46,8 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
         known = dict(zip((name.lower() for name in asked), *before, strict=True))
         found = reached(shown, [known.get(name.lower(), (sent["ts_ms"], 0, {}, {})) for name in shown])
         receipt.update({how: [one["agent"] for one in found if one["how"] == how] for how in HOW}, reach=found)
+    if sent["budget"] and sent["budget"]["level"] == "silent":
+        receipt["silenced"] = [name for name in shown if name not in receipt["listening"]]
     if len(woken) == 1:
         receipt["braked"] = yield from _braked(who, channel, sent["channel"], woken)
     if durable:
@@ -80,7 +81,7 @@ def _receipt(sent: dict[str, Any], draft: messages.Draft) -> dict[str, Any]:
     return {
         "channel": sent["channel"], "seq": sent["seq"], "from": sent["from"], "ts": sent["ts"], "chars": len(draft.body), "stored": stored,
         "audience": sent["wakes"], "wakes": [], "wakes_count": 0, "passive": [], "passive_count": 0, **{how: [] for how in HOW}, "reach": [],
-        "braked": [], "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
+        "braked": [], "silenced": [], "budget": sent["budget"], "members": sent["members"], "closed": sent["closed"], "warning": warning, "hint": sent["hint"],
     }  # fmt: skip
 
 
@@ -125,7 +126,7 @@ def unread(message: dict[str, Any], heard: int) -> bool:
     """Is this, above my read mark, something that I was not handed whole?"""
     if message["mine"] or message["kind"] == "audit":
         return False
-    return not (message["seq"] <= heard and message["for_me"] and len(message["body"].encode("utf-8", "replace")) <= BIG_BYTES)
+    return not (message["seq"] <= heard and message["for_me"] and message["hooks"] == "whole")
 
 
 def pending(who: Caller, rooms: Sequence[str] = ()) -> Flow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, sessions
+from .budgets import of_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ HOW = ("listening", "working", "proved", "unproved", "failed", "absent")
 
 
 def who(keys: Keys, host: str, *, ended: bool = False) -> Flow:
-    """Who is there: ``[{agent sessions[]}]`` by name, of this host and of others; ``ended``: also who is gone, and names that never did anything.
+    """Who is there: ``[{agent sessions[] budgets[]}]`` by name, of this host and of others; ``ended``: also who is gone, and names that never did anything.
 
-    A session: ``session pid host here dir harness state connected last_active silent_s wake how holds inferred``. ``state``: working, idle, waiting, gone;
+    ``budgets``: its own, in any channel. A session: ``session pid host here dir harness state connected last_active silent_s wake how holds inferred``. ``state``: working, idle, waiting, gone;
     where no hook tells (``inferred``) live, quiet, waiting or gone. ``silent_s``: seconds since its last sign. ``wake``: ``way proof at``, None without hooks.
     """
     everybody, seats = yield [agents.everybody(keys), sessions.every(keys)]
@@ -30,7 +31,7 @@ def who(keys: Keys, host: str, *, ended: bool = False) -> Flow:
         seated.setdefault(seat["agent"].lower(), {})[session] = seat
     names = sorted(everybody.keys() | seated.keys())
     found = yield [sessions.reach(keys, names[at : at + AT_ONCE]) for at in range(0, len(names), AT_ONCE)]
-    rows = []
+    rows, own = [], (yield from of_agents(keys, names))
     for name, (now, sleepers, record, _) in zip(names, (one for some in found for one in some), strict=True):
         mine = seated.get(name, {})
         shown = [_session(now, host, session, seat, record, sleepers) for session, seat in mine.items()]
@@ -38,7 +39,8 @@ def who(keys: Keys, host: str, *, ended: bool = False) -> Flow:
             shown.append(_inferred(now, host, record, sleepers))
         shown = [one for one in shown if ended or one["state"] != "gone"]
         if shown or ended:
-            rows.append({"agent": record.get("agent") or next(iter(mine.values()))["agent"], "sessions": sorted(shown, key=_order)})
+            agent = record.get("agent") or next(iter(mine.values()))["agent"]
+            rows.append({"agent": agent, "sessions": sorted(shown, key=_order), "budgets": [{**one, "agent": agent} for one in own.get(name, [])]})
     return rows
 
 

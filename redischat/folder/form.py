@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+WHOLE_BYTES = 4_000  # scripts/parts/entry.lua WHOLE
 META, AUDITS, EVENTS = "_meta.json", "_audit.jsonl", "_events.jsonl"
 LAST_NUMBER = 999_999_999  # higher ones are typing errors or malice: all that follows would have to be numbered above them
 KINDS = ("message", "notice", "audit")
@@ -106,7 +107,8 @@ def record_of(text: str) -> dict[str, Any]:
     found = {
         "channel": heads.get("channel", ""), "seq": _counted(heads.get("seq", "")), "kind": kind, "from": heads.get("from", ""), "to": to, "wakes": "",
         "title": heads.get("title") or None, "status": status, "reply_to": _reply(heads.get("reply_to", "")), "thread": heads.get("thread") or None,
-        "ts": _utc(heads), "body": body, "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, "facts": None, **exact,
+        "ts": _utc(heads), "body": body, "mine": False, "for_me": False, "repeat": False, "cut": None, "after": None, "n": None, "facts": None,
+        "hooks": "pointed" if len(body.encode("utf-8", "replace")) > WHOLE_BYTES else "whole", **exact,
     }  # fmt: skip
     found["wakes"] = _audience(found, heads.get("wakes"))
     return found

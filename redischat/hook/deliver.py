@@ -75,7 +75,7 @@ def pointer(note: dict[str, Any]) -> str:
         return after(note)
     people = ", ".join(sorted({field(one["from"]) for one in note["previews"]}))
     starts = "; ".join(f"{field(one['from'])}: {field(one['start'])[:100]}" for one in note["previews"])
-    what = f"{note['passive']} not shown here, for others or long (from {people})"
+    what = f"{note['passive']} not shown here, for others, long or over a budget (from {people})"
     return f"#{note['channel']}: {what}, unread: redischat read {note['channel']} --since {note['lo']}\n    {starts}\n"
 
 
@@ -108,7 +108,7 @@ def glance(who: Caller) -> Flow:
     pages = yield [messages.entries(who.keys, row["channel"], row["name"], who.me, above=row["at"] - 1) for row in woken]
     rows = []
     for row, page in zip(woken, pages, strict=True):
-        mine = [one for one in page if one["for_me"] and not one["mine"] and one["kind"] == "message"]
+        mine = [one for one in page if one["for_me"] and not one["mine"] and one["kind"] == "message" and one["hooks"] != "silent"]
         senders = sorted({one["from"] for one in mine})
         if not (yield from brake.held(who, row["channel"], row["name"], senders)):
             rows.append({"channel": row["name"], "count": max(1, len(mine)), "senders": senders})
@@ -120,7 +120,7 @@ def _looked(who: Caller) -> Flow:
     marks = yield agents.marks(who)
     if not marks:
         return [], 0
-    found = yield messages.look(who, {room: mark["heard"] for room, mark in marks.items()})
+    found = yield messages.look(who, {room: mark["heard"] for room, mark in marks.items()}, which="rings")
     busy = [row["at"] for row in found["rows"] if row["word"] == "busy"]
     return [row for row in found["rows"] if row["word"] == "news"], max(1, max(busy) - found["now"]) if busy else 0
 

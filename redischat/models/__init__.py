@@ -5,7 +5,7 @@ send keys that this version does not know: they are left out.
 """
 
 from .agents import Identity, WhoAmI
-from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
+from .channels import Briefing, Budget, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
 from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, PathWaiter, TakenOver, Unlocked, UnlockedPath
@@ -21,6 +21,7 @@ __all__ = [
     "Blocker",
     "BoardRepaired",
     "Briefing",
+    "Budget",
     "CapabilityEvent",
     "Channel",
     "Claim",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 - pydantic reads it
 
+from pydantic import Field
+
 from .record import Record
 
 
@@ -54,10 +56,29 @@ class Member(Record):
     held: bool
 
 
+class Budget(Record):
+    """How much may be said in a channel in ``per_s`` seconds: by everybody, or by one ``agent``; and how much was, ``until`` when that counts.
+
+    ``level``: within, warned (from 80 % on), pointed (over it: hooks only point at messages) or silent (over 150 %: and wake nobody for them).
+    """
+
+    channel: str
+    agent: str | None
+    messages: int | None
+    characters: int | None
+    per_s: int
+    used_messages: int
+    used_characters: int
+    until: datetime | None
+    level: str
+    by: str
+
+
 class Roster(Channel):
-    """A channel and who is or was in it."""
+    """A channel, who is or was in it, and its budgets."""
 
     roster: list[Member]
+    budgets: list[Budget] = Field(default_factory=list)
 
 
 class Left(Record):

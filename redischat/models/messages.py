@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import Field
 
+from .channels import Budget  # noqa: TC001 - pydantic reads it
 from .record import Audience, Record
 from .sessions import Reach  # noqa: TC001 - pydantic reads it
 
@@ -19,7 +20,8 @@ class Message(Record):
 
     ``kind`` is message, notice or audit; ``seq`` counts from 1 without gaps (None for an audit: it follows message ``after`` as its ``n``-th). ``to`` is
     whom the author named (None: nobody in particular), ``wakes`` whom that woke. ``repeat``: a reader of mine may have shown it before. ``cut``: its size
-    in bytes, when ``body`` is only its beginning. ``facts``: what an audit says, for programs (``task owner token lease_expires_at ...``).
+    in bytes, when ``body`` is only its beginning. ``facts``: what an audit says, for programs (``task owner token lease_expires_at ...``). ``hooks``: handed out
+    by them whole, only pointed at, or silent (pointed at, and waking nobody: over a budget).
     """
 
     channel: str
@@ -41,6 +43,7 @@ class Message(Record):
     after: int | None
     n: int | None
     facts: dict[str, str | None] | None = None
+    hooks: str = "whole"
 
 
 class Preview(Record):
@@ -116,7 +119,10 @@ class History(Messages):
 
 
 class Receipt(Record):
-    """What a post cost: its number and time, whom it wakes (``audience``), how many members the channel has, whether it closed it, and a hint on narrowing."""
+    """What a post cost: its number and time, whom it wakes (``audience``), how many members the channel has, whether it closed it, and a hint on narrowing.
+
+    ``budget``: the one that this message is over, or has nearly used up.
+    """
 
     channel: str
     seq: int
@@ -126,6 +132,7 @@ class Receipt(Record):
     members: int
     closed: bool
     hint: bool
+    budget: Budget | None = None
 
 
 class FullReceipt(Receipt):
@@ -134,7 +141,7 @@ class FullReceipt(Receipt):
     ``wakes`` are woken, ``passive`` see it when working. Of the woken: ``listening`` wait for it now, ``working`` see it at their next step, ``proved`` are
     idle and ringing is known to wake them, ``unproved`` are idle and it is not (or have no hooks and were seen in the last 2 minutes), ``failed`` are idle and
     the last ring woke nobody or nothing can ring them, ``absent`` have no live session. ``reach`` tells of each when it was last active. ``braked``: not woken, because
-    the two have only talked for twelve messages.
+    the two have only talked for twelve messages. ``silenced``: not woken, because of a budget.
     """
 
     chars: int
@@ -151,6 +158,7 @@ class FullReceipt(Receipt):
     absent: list[str]
     reach: list[Reach]
     braked: list[str] = Field(default_factory=list)
+    silenced: list[str] = Field(default_factory=list)
     warning: str | None
     durable: bool | None = None
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 - pydantic reads it
 
+from pydantic import Field
+
+from .channels import Budget  # noqa: TC001 - pydantic reads it
 from .record import Record
 
 
@@ -42,10 +45,11 @@ class Session(Record):
 
 
 class Present(Record):
-    """One agent and its sessions, this host's first."""
+    """One agent and its sessions, this host's first; the budgets that are its own."""
 
     agent: str
     sessions: list[Session]
+    budgets: list[Budget] = Field(default_factory=list)
 
 
 class Reach(Record):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 
 from .agents import Agents
+from .budgets import Budgets
 from .channels import Channels
 from .claims import Claims
 from .events import Events
@@ -17,7 +18,9 @@ from .tasks import Tasks
 from .transcripts import Transcripts
 
 
-class Client(Agents, Presence, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
+class Client(
+    Agents, Presence, Channels, Budgets, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing
+):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
@@ -45,6 +48,7 @@ class Room:
         self.open, self.join, self.leave = partial(chat.open, name), partial(chat.join, name), partial(chat.leave, name)
         self.close, self.reopen, self.delete = partial(chat.close, name), partial(chat.reopen, name), partial(chat.delete, name)
         self.mode, self.briefing, self.invite = partial(chat.mode, name), partial(chat.briefing, name), partial(chat.invite, name)
+        self.budget, self.budgets = partial(chat.budget, name), partial(chat.budgets, name)
         self.roster, self.retain, self.recover_pending = partial(chat.roster, name), partial(chat.retain, name), partial(chat.recover_pending, name)
         self.post, self.say, self.ack = partial(chat.post, name), partial(chat.say, name), partial(chat.ack, name)
         self.read, self.peek, self.history = partial(chat.read, name), partial(chat.peek, name), partial(chat.history, name)

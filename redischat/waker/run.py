@@ -7,9 +7,11 @@ import time
 from contextlib import suppress
 
 from .. import __version__
+from ..broker import rewrite
+from ..broker.place import Place
 from ..errors import ChatError
 from ..hook import session as cards
-from ..hook import wake
+from ..hook import tidy, wake
 from ..settings import host, write_pairs
 from .station import Station
 
@@ -52,6 +54,7 @@ class Waker:
                     self.log(f"{type(error).__name__}: {error}")
                 if now - self._company > ALONE_S:
                     return
+            self._tidy()
             self._tell()
             time.sleep(CLOSE_LOOK_S)
 
@@ -116,6 +119,22 @@ class Waker:
                 station.give(worlds)
                 station.start()
             station.give(worlds)
+
+    def _tidy(self) -> None:
+        """Once a day clear away what is long over: here, and at each broker, in its own thread."""
+        if not tidy.due(self.state_dir):
+            return
+        try:
+            said = [f"{count} {what}" for what, (count, _) in tidy.cleared(tidy.leftovers(self.state_dir)).items()]
+            for station in self.stations.values():
+                for world in list(station.worlds.values()):
+                    world.prune = True
+            if Place(self.state_dir).url in self.stations and rewrite.rewrite(self.state_dir, wait=False)["done"]:
+                said.append("the broker's file is written anew")
+        except Exception as error:  # noqa: BLE001 - clearing away is no reason to let a session sleep
+            said = [f"{type(error).__name__}: {error}"]
+        if said:
+            self.log(f"cleared away: {', '.join(said)}")
 
     def _tell(self) -> None:
         """Say how it is when that has changed, and else now and then: for `waker status`, doctor and whoever asks whether there is one."""

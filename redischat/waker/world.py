@@ -7,6 +7,7 @@ import time
 from ..calls import agents, sessions
 from ..calls.call import Caller
 from ..errors import ChatError, CouldNotLook
+from ..flows import maintenance
 from ..hook import deliver
 from ..keys import Keys
 from . import ring
@@ -38,6 +39,7 @@ class World:
         self.over: dict[str, Card] = {}
         self.later: dict[str, float] = {}  # session -> when to look at it again (monotonic)
         self.missed = self.rung = 0
+        self.prune = False
         self._records: dict[str, dict[str, Any]] = {}
         self._rung: dict[str, tuple[int, ring.Rung]] = {}
         self._tried: dict[str, int] = {}
@@ -66,6 +68,9 @@ class World:
             self.each(self._records, self._overdue)
         if self.over:
             self.each(self.over, self._ending.settle)
+        if self.prune:
+            self.prune = False
+            self.wire.drive(maintenance.prune(self.keys, act=True))
 
     def each(self, names: Iterable[str], act: Callable[[str], None]) -> None:
         """Do something for each of these sessions; what is refused to one is no reason to leave out the others."""

@@ -30,7 +30,7 @@ local function page_of(stream, from, head, mark, me, how, budget)
             looked, at = looked + 1, seq
             if known(entry, seq, me, mark.heard) then -- passed
             elseif full then page.more = page.more + 1
-            elseif how == "hear" and (entry[BIG] == "1" or not wakes(entry, me)) then point_at(page, seq, entry)
+            elseif how == "hear" and (entry[BIG] ~= "0" or not wakes(entry, me)) then point_at(page, seq, entry)
             elseif not hand_out(page, seq, entry, mark.maybe, budget, me) then
                 full, page.more = true, 1
                 if #page.whole == 0 and page.passive == 0 then page.hi = seq - 1 end -- what was removed in front of it is told now, and once

@@ -7,7 +7,7 @@ from __future__ import annotations
 from crowd import KEYS, caller, stored
 from path_verbs import Repo, holder, named
 
-from redischat.calls import agents, channels, events, imports, sessions
+from redischat.calls import agents, budgets, channels, events, imports, sessions
 from redischat.calls.call import Once
 from redischat.calls.event_form import draft
 
@@ -102,6 +102,19 @@ def given_back(wire, server, answer):
     assert server.ask("HGET", KEYS.agents, "fay").split(" ")[1] == "-"
 
 
+def pruned(wire, server, answer):
+    assert (answer, session(wire)["state"]) == (([], []), "idle"), "it is there"
+
+
+def bounded(wire, server, answer):
+    assert (answer["how"], fact_of(server, "budget").split(" ")[:3]) == ("set", ["50", "0", "1000"])
+    assert [entry["s"] for entry in stored(server, "dock").values() if entry["k"] == "n"] == ["budget"]
+
+
+def fact_of(server, field):
+    return server.ask("HGET", KEYS.channel("dock", "meta"), field)
+
+
 def braked(wire, server, answer):
     assert [entry["s"] for entry in stored(server, "dock").values() if entry["k"] == "n"] == ["brake"]
 
@@ -124,6 +137,8 @@ OTHER_VERBS = {
     "session follow": (lambda wire: wire.run(sessions.follow(FAY, "s-10", HOST, "s-9")), followed, False),
     "agent release": (lambda wire: wire.run(agents.release(FAY)), given_back, True),
     "channel brake": (lambda wire: wire.run(channels.brake(KEYS, "dock", "amy bob", 1, "amy", "they only talk")), braked, False),
+    "channel budget": (lambda wire: wire.run(budgets.put(BOB, "dock", budgets.Bound(messages=50, per_ms=1000), "set it", once=Once())), bounded, False),
+    "session prune": (lambda wire: wire.run(sessions.prune(KEYS, [SESSION], act=True, ended_ms=0, silent_ms=10**9, id_ms=10**9)), pruned, True),
     "session wake": (lambda wire: wire.run(sessions.wake(KEYS, SESSION, "ask", "file")), asked, True),
 }  # fmt: skip
 

@@ -12,7 +12,6 @@ from crowd import ME, both_servers, caller, crowd_on, granted, marks, one_server
 from redischat.calls import channels as channel_calls
 from redischat.calls import messages
 from redischat.calls.call import Listen, Once
-from redischat.flows import messages as flows
 from redischat.flows import reading
 
 pytestmark = [pytest.mark.real, pytest.mark.races]
@@ -114,7 +113,7 @@ def test_what_hooks_only_pointed_at_comes_out_whole_at_the_next_read(server, cro
     crowd.done(crowd.of("post"))
     crowd.stop(crowd.of("read"))
     by_hooks = shown(crowd.told())
-    owed = {(room, seq): entry["to"] == ME and len(entry["b"].encode()) <= flows.BIG_BYTES for room in ROOMS for seq, entry in stored(server, room).items()}
+    owed = {(room, seq): entry["to"] == ME and entry["x"] == "0" for room in ROOMS for seq, entry in stored(server, room).items()}
     assert sorted(by_hooks) == sorted(at for at, whole in owed.items() if whole)
     last = crowd.add("read", rooms=ROOMS, how="read")
     crowd.go([last])
