@@ -190,19 +190,19 @@ MUTANTS = [
         RACES + "test_at_once.py::test_one_agent_that_joins_many_times_at_once_is_one_member[valkey]",
     ),
     Mutant(
-        "a lost answer is not asked for again", "redischat/wire.py", "        self._patience = RETRY_S\n", "        self._patience = -1.0\n",
+        "a lost answer is not asked for again", "redischat/wire/__init__.py", "(RETRY_S, FAILOVER_S) if patience is None", "(-1.0, -1.0) if patience is None",
         RACES + "test_restart.py::test_an_act_whose_answer_was_lost_is_done_once[post-valkey]",
     ),
     Mutant(
-        "answers out of step after ^C", "redischat/wire.py", "        while self._main.unanswered:\n            self._main.reply(ANSWER_S)\n", "",
+        "answers out of step after ^C", "redischat/wire/line.py", "        while self.unanswered:\n            self.reply(ANSWER_S)\n", "",
         RACES + "test_crash.py::test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back[valkey]",
     ),
     Mutant(
-        "a wait gives up on a cluster that is down", "redischat/wire.py", "isinstance(error, (BrokerUnable, Loading, MaxClients))", "isinstance(error, (Loading, MaxClients))",
+        "a wait gives up on a cluster that is down", "redischat/wire/__init__.py", "isinstance(error, (BrokerUnable, Loading, MaxClients))", "isinstance(error, (Loading, MaxClients))",
         RACES + "test_cluster.py::test_a_wait_sleeps_through_a_cluster_that_is_down[valkey]",
     ),
     Mutant(
-        "a TLS connection without keepalive", "redischat/wire.py", "_watched(socket.create_connection((place.host, place.port), CONNECT_S))", "socket.create_connection((place.host, place.port), CONNECT_S)",
+        "a TLS connection without keepalive", "redischat/wire/tls.py", "watched(socket.create_connection((place.host, place.port), CONNECT_S))", "socket.create_connection((place.host, place.port), CONNECT_S)",
         RACES + "test_restart.py::test_the_kernel_watches_over_a_connection[rediss]",
     ),
     Mutant(
@@ -221,7 +221,7 @@ MUTANTS = [
         "tests/test_hostile.py::test_no_refusal_lets_a_name_a_flag_or_a_place_act_on_the_terminal",
     ),
     Mutant(
-        "the password is shown", "redischat/settings.py", '(f"{user}:***@" if colon else', '(f"{login}@" if colon else',
+        "the password is shown", "redischat/settings/place.py", '(f"{user}:***@" if colon else', '(f"{login}@" if colon else',
         "tests/test_hostile.py::test_no_password_is_in_any_output_of_any_verb_right_or_wrong",
     ),
     Mutant(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..calls.call import Listen
-    from .connection import AsyncConnection
+    from .connection import AsyncConnection, At
 
 NAP_S = 3_600.0  # one read of a socket waits for so long at most; then it is read again
 
@@ -27,6 +27,7 @@ class AsyncDoorbell:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._at: At | None = None
         self._pubsub: Any = None
         self._heard: set[str] = set()
         self._worked = False
@@ -38,8 +39,9 @@ class AsyncDoorbell:
             try:
                 heard = await self._once(asked)
             except (RedisError, OSError) as error:
+                at = self._at
                 await self.close()
-                self._refuse(error)
+                self._refuse(error, at)
                 if time.monotonic() >= asked.until:
                     return None
                 await self._connection.revive()
@@ -48,9 +50,13 @@ class AsyncDoorbell:
                 self._worked = True
                 return heard
 
-    def _refuse(self, error: Exception) -> None:
+    def _refuse(self, error: Exception, at: At | None) -> None:
         """Raise what no waiting will cure. A full broker may have room again, for one who was connected."""
         answer = words_of(error)
+        if not answer:
+            self._connection.astray(at)
+        elif at is not None:
+            self._connection.heed(answer, at)
         if answer and not passing(error):
             ours = of_server(answer, self._connection.shown)
             if not (self._worked and isinstance(ours, MaxClients)):
@@ -58,7 +64,8 @@ class AsyncDoorbell:
 
     async def _once(self, asked: Listen) -> str | None:
         if self._pubsub is None:
-            self._pubsub = self._connection.pubsub()
+            self._at = await self._connection.node()
+            self._pubsub = self._at.redis.pubsub()
         new = [bell for bell in asked.bells if bell not in self._heard]
         if new:
             await self._subscribe(self._pubsub, new)

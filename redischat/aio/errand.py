@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..calls.call import Call, Listen, Show
+from ..calls.call import Call, Everywhere, Listen, Show
 from .connection import heeding
 from .doorbell import AsyncDoorbell
 
@@ -64,9 +64,11 @@ class AsyncErrand:
             except BaseException as error:  # noqa: BLE001 - the flow decides what an error means
                 failure = error
 
-    async def _do(self, asked: Call | Listen | list[Call]) -> Any:
+    async def _do(self, asked: Call | Listen | Everywhere | list[Call]) -> Any:
         if isinstance(asked, Listen):
             return await self._doorbell.listen(asked)
+        if isinstance(asked, Everywhere):
+            return [await drive(one, asked.flow()) for one in await self._connection.masters()]
         if not isinstance(asked, Call):
             return await self._connection.pipe(asked) if asked else []
         if self._interrupted is not None:

@@ -8,10 +8,11 @@ from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
 from ..keys import Keys
-from ..settings import DEFAULT_WORKSPACE, Settings, here, host, redacted
+from ..settings import DEFAULT_WORKSPACE, Place, Settings, here, host
 from .connection import AsyncConnection, client_of
 from .delivery import Kept
 from .errand import drive
+from .routed import AsyncRouted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -106,7 +107,8 @@ def _connection(settings: Settings) -> AsyncConnection:
 
         return ensure(settings.state_dir)
 
-    return AsyncConnection(client_of(settings.url), redacted(settings.url), start if settings.url == settings.embedded else None)
+    place = Place(settings.url)
+    return AsyncRouted(place) if place.kind else AsyncConnection(client_of(place), place.shown, start if settings.url == settings.embedded else None)
 
 
 def _over(redis: Redis) -> AsyncConnection:

@@ -11,7 +11,7 @@ from ..lua import Script, script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from typing import Any
 
     from ..keys import Keys
@@ -22,6 +22,7 @@ STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 CONNECT_S = 2.0
 ANSWER_S = 5.0
 RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
+FAILOVER_S = 30.0  # where servers stand in for each other, and some of them answer
 LOADING_S = 60.0
 PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
 KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
@@ -62,6 +63,15 @@ class Show:
 
     def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call]) -> None:
         self.messages, self.notes, self.acking = messages, notes, acking
+
+
+class Everywhere:
+    """Drive a flow at each server that holds keys: all masters of a Cluster, else the one server that there is. Answer: their results."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Callable[[], Generator[Any, Any, Any]]) -> None:
+        self.flow = flow
 
 
 def run(

@@ -17,6 +17,7 @@ from .. import AsyncClient, Client
 from ..calls import messages
 from ..calls.call import Caller, Once
 from ..keys import Keys
+from ..settings import Place
 from ..sync.connection import client_of
 from .bench_world import BODY, WORKSPACE
 
@@ -47,7 +48,7 @@ def answer(**record: Any) -> None:
 
 def post(url: str, *, how: str, agent: str, channel: str, count: int) -> None:
     """Post ``count`` messages one after the other, from the moment when "go" comes; says when it began and ended, and what each took."""
-    with Client(url, agent=agent, workspace=WORKSPACE) as chat, client_of(url) as redis:
+    with Client(url, agent=agent, workspace=WORKSPACE) as chat, client_of(Place(url)) as redis:
         chat.post(channel, BODY)  # both know the script and are connected
         steps = _bare(redis, agent, channel, count) if how == "raw" else [partial(chat.post, channel, BODY)] * count
         redis.ping()
@@ -116,7 +117,7 @@ async def _loop(url: str, agents: list[str], channel: str) -> None:
 
 def _bell(url: str, agent: str) -> None:
     """A bare subscriber of redis-py: what a doorbell costs before anything is looked at."""
-    with client_of(url) as redis, redis.pubsub() as pubsub:
+    with client_of(Place(url)) as redis, redis.pubsub() as pubsub:
         pubsub.ssubscribe(Keys(WORKSPACE).bell(agent))
         while True:
             found = pubsub.get_message(timeout=FOREVER_S)

@@ -85,7 +85,24 @@ class BrokerUnable(CouldNotLook):
     """The server is there and cannot do it now: a Cluster that is down or moving, a replica without its primary, a script that takes too long."""
 
     code = "BROKER_UNABLE"
-    text = "the broker at {url} cannot do this now ({answer}): nothing was done. Try again in a moment; if it says MOVED, point REDISCHAT_URL at that node"
+    text = "the broker at {url} cannot do this now ({answer}): nothing was done. Try again in a moment; if it says MOVED or ASK, name the Cluster: REDISCHAT_URL=redis+cluster://host:6379"
+
+
+class Untrusted(CouldNotLook):
+    """TLS with the server failed: its certificate, or ours, is not accepted."""
+
+    code = "BROKER_UNTRUSTED"
+    text = (
+        "no TLS with the broker at {url}: {why}. Nothing was sent. Name its authority in the URL (?ca=/path/ca.pem), the host as its certificate has it, and a "
+        "certificate of yours (&cert= &key=) if it asks for one; redischat whoami shows where the URL comes from"
+    )
+
+
+class NoService(CouldNotLook):
+    """The sentinels do not know the service."""
+
+    code = "BROKER_NO_SERVICE"
+    text = "the sentinels of {url} know no service {service!r}. Name the one that their sentinel.conf monitors: redis+sentinel://host:26379/SERVICE; redischat whoami shows where the URL comes from"
 
 
 class NotAllowed(CouldNotLook):
@@ -114,6 +131,20 @@ def of_server(answer: str, url: str) -> ChatError:
     if any(sign in answer for sign in _OLD):
         return BrokerTooOld(url=url, version="older", answer=answer)
     return BrokerRefused(url=url, answer=answer.partition(" script: ")[0])
+
+
+def of_tls(error: BaseException | None, url: str, files: str = "") -> Untrusted | None:
+    """The refusal that a TLS error stands for, which no waiting cures; None for any other error, also for a connection that broke while TLS began."""
+    while error is not None:
+        names = {cls.__name__ for cls in type(error).__mro__}
+        if "SSLError" in names and not names & _BROKEN_TLS:
+            why = getattr(error, "verify_message", "") or (getattr(error, "reason", "") or str(error)).replace("_", " ").lower()
+            return Untrusted(url=url, why=f"{why}{f' ({files})' if files else ''}")
+        error = error.__cause__ or error.__context__
+    return None
+
+
+_BROKEN_TLS = {"SSLEOFError", "SSLZeroReturnError", "SSLSyscallError", "SSLWantReadError", "SSLWantWriteError"}
 
 
 def told_version(error: BrokerTooOld, info: str) -> ChatError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents
-from ..calls.call import Caller, Once
+from ..calls.call import Caller, Everywhere, Once
 from .channels import sync
 
 TYPE_CHECKING = False
@@ -40,9 +40,15 @@ def identify(keys: Keys, name: str, claim: Claim, once: Once) -> Flow:
 
 def workspaces() -> Flow:
     """The names of all workspaces of this broker that the user may see, sorted."""
+    found = yield Everywhere(_workspaces_of_one)
+    return sorted(set[str]().union(*found))
+
+
+def _workspaces_of_one() -> Flow:
+    """Those of one server."""
     cursor, found = "0", set[str]()
     while True:
         cursor, some = yield agents.workspaces(cursor)
         found.update(some)
         if cursor == "0":
-            return sorted(found)
+            return found

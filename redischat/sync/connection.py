@@ -16,38 +16,49 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S
-from ..errors import ChatError, Usage
-from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, of_server
-from ..settings import redacted
+from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, Untrusted, of_server, of_tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..calls.call import Call
+    from ..errors import ChatError
+    from ..settings import Place
 
+    Node = tuple[str, int]
+
+FOLLOWED = 3
 MOST = 100_000  # connections of one client: each waiting verb holds one, and it is the broker that says when there are too many
-SCHEMES = ("redis://", "rediss://", "unix://")
 _KEEPALIVE = {getattr(socket, name): seconds for name, seconds in KEEPALIVE if hasattr(socket, name)}
 
 
-def client_of(url: str) -> Redis:
+def client_of(place: Place) -> Redis:
     """A redis client that never retries by itself: it would send a command twice without its idempotency key's owner knowing.
 
     Raises:
-        Usage: ``url`` is no broker URL.
+        Untrusted: a certificate that the URL names cannot be read.
     """
-    try:
-        if not url.startswith(SCHEMES):
-            raise ValueError(url)
-        on_tcp: dict[str, Any] = {} if url.startswith("unix") else {"socket_keepalive": True, "socket_keepalive_options": _KEEPALIVE}
-        return Redis.from_url(
-            url, retry=Retry(NoBackoff(), 0), decode_responses=True, encoding_errors="replace", protocol=2, socket_timeout=ANSWER_S,
-            socket_connect_timeout=CONNECT_S, max_connections=MOST, **on_tcp,
-        )  # fmt: skip
-    except ValueError:
-        shown = redacted(url)
-        raise Usage(message=f"{shown} is no broker URL: redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket") from None
+    where: dict[str, Any] = {"unix_socket_path": place.path}
+    if not place.path:
+        where = {"host": place.host, "port": place.port, "socket_keepalive": True, "socket_keepalive_options": _KEEPALIVE}
+    if place.tls:
+        _look_at_files(place)
+        files = {"ssl_ca_certs": place.ca or None, "ssl_certfile": place.cert or None, "ssl_keyfile": place.key or None}
+        where |= {"ssl": True, "ssl_check_hostname": True, "ssl_cert_reqs": "required", **files}
+    return Redis(
+        db=place.database, username=place.user or None, password=place.password or None, retry=Retry(NoBackoff(), 0), decode_responses=True,
+        encoding_errors="replace", protocol=2, socket_timeout=ANSWER_S, socket_connect_timeout=CONNECT_S, max_connections=MOST, **where,
+    )  # fmt: skip
+
+
+def _look_at_files(place: Place) -> None:
+    for name, path in (("ca", place.ca), ("cert", place.cert), ("key", place.key)):
+        try:
+            if path:
+                open(path, "rb").close()
+        except OSError as error:
+            raise Untrusted(url=place.shown, why=f"{name}={path} cannot be used ({error.strerror})") from error
 
 
 def heeding(answer: Any, seconds: float = ANSWER_S) -> Any:
@@ -62,48 +73,76 @@ class Connection:
         self._redis: Any = redis  # its own types know half of its methods
         self.shown, self._revive = shown, revive
 
+    def node(self) -> At:
+        """The server that is to be asked now."""
+        return At(self._redis)
+
+    def well(self, at: At) -> None:
+        """It gave a good answer."""
+
+    def heed(self, said: str, at: At) -> bool:  # noqa: ARG002 - there is one server
+        """Take note of what it said instead of an answer. Gives whether another one is to be asked at once."""
+        return False
+
+    def astray(self, at: At | None) -> None:
+        """It did not answer."""
+
+    def limit(self) -> float:
+        """For how many seconds a verb asks again."""
+        return RETRY_S
+
+    def masters(self) -> list[Connection]:
+        """A connection to each server that holds keys."""
+        return [self]
+
     def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""
-        patience = None
+        patience = at = None
         while True:
             try:
-                reply = self._one(call)
+                at = self.node()
+                reply = self._one(at, call)
             except (RedisError, OSError) as error:
                 patience = patience or Patience()
-                self.again(error, patience)
+                self.again(error, patience, at)
             else:
+                self.well(at)
                 return call.read(reply)
 
-    def _one(self, call: Call) -> Any:
+    def _one(self, at: At, call: Call) -> Any:
         try:
-            return heeding(self._redis.execute_command(*call.words()))
+            return heeding(at.redis.execute_command(*call.words()))
         except NoScriptError:
-            return heeding(self._redis.execute_command(*call.words(whole=True)))
+            return heeding(at.redis.execute_command(*call.words(whole=True)))
 
     def pipe(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
-        patience = Patience()
+        patience, at = Patience(), None
         while True:
             try:
-                replies = self._many(calls)
+                at = self.node()
+                replies = self._many(at, calls)
                 for reply in replies:
                     if isinstance(reply, RedisError) and passing(reply):
                         raise reply
             except (RedisError, OSError) as error:
-                self.again(error, patience)
+                self.again(error, patience, at)
             else:
+                self.well(at)
                 return [self._read(call, reply) for call, reply in zip(calls, replies, strict=True)]
 
-    def _many(self, calls: Sequence[Call]) -> list[Any]:
-        """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
+    def _many(self, at: At, calls: Sequence[Call], before: tuple[str, ...] = ()) -> list[Any]:
+        """One try, each call behind the word ``before``. A script that the server does not have is sent whole, and what stood behind it again after it."""
         done: list[Any] = []
         whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
-            with self._redis.pipeline(transaction=False) as pipeline:
+            with at.redis.pipeline(transaction=False) as pipeline:
                 for i, call in enumerate(left):
+                    for word in before:
+                        pipeline.execute_command(word)
                     pipeline.execute_command(*call.words(whole=whole and not i))
-                replies = heeding(pipeline.execute(raise_on_error=False))
+                replies = (heeding(pipeline.execute(raise_on_error=False)))[len(before) :: 1 + len(before)]
             missing = next((i for i, one in enumerate(replies) if isinstance(one, NoScriptError)), len(left))
             done += replies[:missing]
             whole = True
@@ -114,16 +153,20 @@ class Connection:
             raise of_server(words_of(reply), self.shown) from reply
         return call.read(reply)
 
-    def again(self, error: Exception, patience: Patience) -> None:
+    def again(self, error: Exception, patience: Patience, at: At | None = None) -> None:
         """Come back if it is worth asking again; else raise what ``error`` stands for."""
         answer = words_of(error)
         if answer:
             ours: ChatError = of_server(answer, self.shown)
-            if not passing(error) or patience.spent(LOADING_S if isinstance(ours, Loading) else RETRY_S):
+            elsewhere = at is not None and self.heed(answer, at)
+            if not passing(error) or patience.spent(LOADING_S if isinstance(ours, Loading) else self.limit()):
                 raise ours from error
-            if isinstance(error, ReadOnlyError):
-                self._redis.connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
+            if isinstance(error, ReadOnlyError) and at is not None:
+                at.redis.connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
+            if elsewhere and patience.follows():
+                return
         else:
+            self.astray(at)
             self._lost(error, patience)
         time.sleep(patience.pause())
 
@@ -133,33 +176,46 @@ class Connection:
             self._revive()
 
     def _lost(self, error: Exception, patience: Patience) -> None:
+        untrusted = of_tls(error, self.shown)
+        if untrusted:
+            raise untrusted from error
         cause = error if isinstance(error, OSError) else error.__cause__ or error.__context__
         if isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.EACCES):
             raise Sandboxed(why=cause.strerror) from error
         self.revive()
-        if patience.spent(RETRY_S):
+        if patience.spent(self.limit()):
             raise Unreachable(url=self.shown, why=str(error) or "no answer in time") from error
-
-    def pubsub(self) -> Any:
-        """A new connection for doorbells, not opened yet."""
-        return self._redis.pubsub()
 
     def disconnect(self) -> None:
         """Give the connections back."""
         self._redis.close()
 
 
+class At:
+    """One server: its client, and which of several it is."""
+
+    __slots__ = ("node", "redis")
+
+    def __init__(self, redis: Any, node: Node = ("", 0)) -> None:
+        self.redis, self.node = redis, node
+
+
 class Patience:
     """How long one verb has been asking, and how long it rests before it asks again."""
 
-    __slots__ = ("_rest", "_since")
+    __slots__ = ("_followed", "_rest", "_since")
 
     def __init__(self) -> None:
-        self._since, self._rest = time.monotonic(), PAUSE_S[0]
+        self._since, self._rest, self._followed = time.monotonic(), PAUSE_S[0], 0
 
     def spent(self, seconds: float) -> bool:
         """Whether it has been asking for so long."""
         return time.monotonic() - self._since > seconds
+
+    def follows(self) -> bool:
+        """Whether one more redirection may be followed without a pause: nodes that disagree send one back and forth."""
+        self._followed += 1
+        return self._followed <= FOLLOWED
 
     def pause(self) -> float:
         """Seconds until the next try: longer each time."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..calls.call import Call, Listen, Show
+from ..calls.call import Call, Everywhere, Listen, Show
 from .connection import heeding
 from .doorbell import Doorbell
 
@@ -64,9 +64,11 @@ class Errand:
             except BaseException as error:  # noqa: BLE001 - the flow decides what an error means
                 failure = error
 
-    def _do(self, asked: Call | Listen | list[Call]) -> Any:
+    def _do(self, asked: Call | Listen | Everywhere | list[Call]) -> Any:
         if isinstance(asked, Listen):
             return self._doorbell.listen(asked)
+        if isinstance(asked, Everywhere):
+            return [drive(one, asked.flow()) for one in self._connection.masters()]
         if not isinstance(asked, Call):
             return self._connection.pipe(asked) if asked else []
         if self._interrupted is not None:

@@ -9,10 +9,11 @@ from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
 from ..keys import Keys
-from ..settings import DEFAULT_WORKSPACE, Settings, here, host, redacted
+from ..settings import DEFAULT_WORKSPACE, Place, Settings, here, host
 from .connection import Connection, client_of
 from .delivery import Kept
 from .errand import drive
+from .routed import Routed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -107,7 +108,8 @@ def _connection(settings: Settings) -> Connection:
 
         return ensure(settings.state_dir)
 
-    return Connection(client_of(settings.url), redacted(settings.url), start if settings.url == settings.embedded else None)
+    place = Place(settings.url)
+    return Routed(place) if place.kind else Connection(client_of(place), place.shown, start if settings.url == settings.embedded else None)
 
 
 def _over(redis: Redis) -> Connection:

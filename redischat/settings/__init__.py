@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
-from .errors import NoIdentity, SpeakAsYourself, TwoIdentities, Usage
+from ..errors import NoIdentity, SpeakAsYourself, TwoIdentities
+from .place import Place, redacted
+
+__all__ = ["CONFIG", "DEFAULT_WORKSPACE", "SEVERAL", "Binding", "Place", "Settings", "here", "host", "read_pairs", "redacted", "told", "write_pairs"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,54 +173,6 @@ def told(path: str) -> str:
     """A path as text that brokers and files of lines can hold: what is no UTF-8 or not printable is spelt out."""
     text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return text if text.isprintable() else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-
-
-def redacted(url: str) -> str:
-    """``url`` without its password, also of one that is malformed: passwords appear in no output."""
-    scheme, mark, rest = url.partition("://")
-    scheme, rest = (scheme, rest) if mark else ("", url)
-    login, at, place = rest.rpartition("@")
-    user, colon, _ = login.partition(":")
-    place, asked, query = place.partition("?")
-    query = query if query.removeprefix("db=").isdigit() else "***"
-    host, port_at, port = place.partition("/")[0].rpartition(":")
-    if port_at and scheme != "unix" and not (port.isdigit() or port.endswith("]")):
-        place = f"{host}:***"  # no port: a password whose @host was forgotten
-    return scheme + mark + (f"{user}:***@" if colon else "***@" if at else "") + place + asked + (query if asked else "")
-
-
-class Place:
-    """A broker's URL, taken apart; ``shown`` is what may be printed of it."""
-
-    __slots__ = ("database", "host", "password", "path", "port", "shown", "tls", "user")
-
-    def __init__(self, url: str) -> None:
-        self.shown = redacted(url)
-        scheme, _, rest = url.partition("://")
-        login, _, place = rest.rpartition("@")
-        place, _, query = place.partition("?")
-        user, colon, password = login.partition(":")
-        self.tls, self.path, self.host, self.port, self.database = scheme == "rediss", "", "", 6379, 0
-        try:
-            self.user, self.password = (_decoded(user), _decoded(password)) if colon else ("", _decoded(user))
-            asked = dict(one.partition("=")[::2] for one in query.split("&")).get("db")
-            if scheme == "unix":
-                self.path, database = _decoded(place), ""
-            elif scheme in ("redis", "rediss"):
-                place, _, database = place.partition("/")
-                host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
-                self.host, self.port = (host if colon else place).strip("[]"), int(port) if colon else 6379
-            if not (self.path or self.host) or "\0" in self.path or not 0 < self.port < 1 << 16:
-                raise ValueError(scheme)
-            self.database = int(asked or database or 0)
-        except ValueError:
-            raise Usage(message=f"{self.shown} is no broker URL: redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket") from None
-
-
-def _decoded(text: str) -> str:
-    """Percent-decoded: passwords may hold any character."""
-    head, *parts = text.split("%")
-    return head + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in parts).decode() if parts else text
 
 
 def read_pairs(path: str) -> dict[str, str]:

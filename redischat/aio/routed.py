@@ -1,0 +1,127 @@
+"""A broker of several servers through redis-py: one plain client a server, and the route that says which of them is to be asked.
+
+redis-py's own Cluster client is not used: it refuses EVALSHA in pipelines, and a workspace lies on one node anyway.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redis.exceptions import AskError, MovedError, RedisError
+from redis.exceptions import ConnectionError as LostConnection
+
+from ..calls.call import FAILOVER_S, RETRY_S, plain
+from ..errors.broker import NoService
+from ..route import Route
+from .connection import AsyncConnection, At, client_of, heeding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..calls.call import Call
+    from ..settings import Place
+
+    Node = tuple[str, int]
+
+ASKING = ("ASKING",)
+
+
+class AsyncRouted(AsyncConnection):
+    """The way to one workspace's server. ``shown`` is the URL without passwords."""
+
+    def __init__(self, place: Place) -> None:
+        self.shown, self._revive = place.shown, None
+        self._route = Route(place)
+        self._clients: dict[Node, Any] = {}
+
+    async def node(self) -> At:
+        """The server that is to be asked now; sentinels are asked where it is, if that is not known.
+
+        Raises:
+            NoService: the sentinels know no such service.
+        """
+        doors = self._route.doors()
+        return self._at(doors[0]) if doors else await self._master()
+
+    def _at(self, place: Place) -> At:
+        if place.node not in self._clients:
+            self._clients[place.node] = client_of(place)
+        return At(self._clients[place.node], place.node)
+
+    async def _master(self) -> At:
+        """The master, by what a sentinel says, when it says so too."""
+        failure: Exception = LostConnection("no sentinel answers")
+        for place in self._route.watchers():
+            node = place.node
+            try:
+                found = self._route.master(await self._asked(place))
+                node, at = found.node, self._at(found)
+                if self._route.leads(found, await heeding(at.redis.execute_command("ROLE"))):
+                    return at
+                raise LostConnection("a failover is under way")
+            except NoService as error:  # another one may know
+                failure = error
+            except (LostConnection, OSError, TimeoutError) as error:
+                self._route.lost(node)
+                failure = error
+        raise failure
+
+    async def _asked(self, place: Place) -> Any:
+        """What one sentinel says."""
+        client: Any = client_of(place)
+        try:
+            return await heeding(client.execute_command(*self._route.question()))
+        finally:
+            await client.aclose()
+
+    def well(self, at: At) -> None:
+        """It gave a good answer."""
+        self._route.well(at.node)
+
+    def heed(self, said: str, at: At) -> bool:
+        """Take note of what it said instead of an answer. Gives whether another one is to be asked at once."""
+        return self._route.heed(said, at.node)
+
+    def astray(self, at: At | None) -> None:
+        """It did not answer."""
+        self._route.lost(at.node if at is not None else None)
+
+    def limit(self) -> float:
+        """For how many seconds a verb asks again: longer, while a failover may be under way."""
+        return FAILOVER_S if self._route.alive else RETRY_S
+
+    async def _one(self, at: At, call: Call) -> Any:
+        try:
+            return await super()._one(at, call)
+        except MovedError:
+            raise
+        except AskError as error:
+            reply = (await self._followed(at, [call], [error]))[0]
+            if isinstance(reply, RedisError):
+                raise reply from error
+            return reply
+
+    async def _many(self, at: At, calls: Sequence[Call], before: tuple[str, ...] = ()) -> list[Any]:
+        return await self._followed(at, calls, await super()._many(at, calls, before))
+
+    async def _followed(self, at: At, calls: Sequence[Call], replies: list[Any]) -> list[Any]:
+        """The replies, with those in the place of ASK for which another node was asked."""
+        for i, reply in enumerate(replies):
+            place = self._route.asking(f"ASK {reply}", at.node) if isinstance(reply, AskError) and not isinstance(reply, MovedError) else None
+            if place is not None:
+                replies[i] = (await super()._many(self._at(place), [calls[i]], ASKING))[0]
+        return replies
+
+    async def masters(self) -> list[AsyncConnection]:
+        """A connection to each server that holds keys."""
+        if self._route.place.kind != "cluster":
+            return [self]
+        slots, at = await self.run(plain("CLUSTER", "SLOTS")), await self.node()
+        return [AsyncConnection(self._at(place).redis, self.shown) for place in self._route.masters(slots, at.node)]
+
+    async def disconnect(self) -> None:
+        """Give the connections back."""
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            await client.aclose()
