@@ -12,7 +12,7 @@ import time
 
 import hiredis
 
-from .calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S, Call, Listen, Show, plain
+from .calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, PROBE, RETRY_S, Call, Listen, Show, plain
 from .errors import ChatError, Usage
 from .errors.broker import PASSING, BrokerTooOld, BrokerUnable, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, of_server, told_version
 from .settings import Place
@@ -174,19 +174,17 @@ class Wire:
             self._notice = None
 
     def _once(self, calls: list[Call]) -> list[Any]:
-        """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
+        """One try. What must be sent in another form (a script that the server does not have, whole) is, and what stood behind it again after it."""
         self._main = self._main or Line(self._place)
         while self._main.unanswered:
             self._main.reply(ANSWER_S)
         done: list[Any] = []
-        whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
-            self._main.send([call.words(whole=whole and not i) for i, call in enumerate(left)])
+            self._main.send([call.words() for call in left])
             replies = [self._main.reply(ANSWER_S) for _ in left]
-            missing = next((i for i, one in enumerate(replies) if isinstance(one, hiredis.ReplyError) and str(one).startswith("NOSCRIPT")), len(left))
-            done += replies[:missing]
-            whole = True
+            again = (i for i, (call, one) in enumerate(zip(left, replies, strict=True)) if isinstance(one, hiredis.ReplyError) and call.otherwise(str(one)))
+            done += replies[: next(again, len(left))]
         return done
 
     def _read(self, call: Call, reply: Any) -> Any:
@@ -255,7 +253,7 @@ class Wire:
                 return None
             if kind == "sunsubscribe":
                 raise ConnectionError("the doorbell moved")
-            if kind == "smessage":
+            if kind == "smessage" and payload != PROBE:
                 return str(payload)
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:

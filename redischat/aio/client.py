@@ -14,9 +14,12 @@ from .presence import AsyncPresence
 from .state import AsyncStanding
 from .tasks import AsyncTasks
 from .transcripts import AsyncTranscripts
+from .users import AsyncUsers
 
 
-class AsyncClient(AsyncAgents, AsyncPresence, AsyncChannels, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncTasks, AsyncPaths, AsyncEvents, AsyncStanding):
+class AsyncClient(
+    AsyncAgents, AsyncPresence, AsyncChannels, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncTasks, AsyncPaths, AsyncEvents, AsyncStanding, AsyncUsers
+):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..calls import agents
-from ..calls.call import Caller, Once
+from ..calls.call import Caller, Once, plain
+from ..errors.broker import NotAllowed
 from .channels import sync
 
 TYPE_CHECKING = False
@@ -38,11 +39,14 @@ def identify(keys: Keys, name: str, claim: Claim, once: Once) -> Flow:
     return {**bound, "joined": joined}
 
 
-def workspaces() -> Flow:
-    """The names of all workspaces of this broker that the user may see, sorted."""
+def workspaces(keys: Keys) -> Flow:
+    """The names of all workspaces of this broker that the user may see, sorted: for a user who may list no keys, the one that it is in, if there is anything."""
     cursor, found = "0", set[str]()
     while True:
-        cursor, some = yield agents.workspaces(cursor)
+        try:
+            cursor, some = yield agents.workspaces(cursor)
+        except NotAllowed:
+            return [keys.workspace.lower()] if (yield plain("EXISTS", keys.meta)) else []
         found.update(some)
         if cursor == "0":
             return sorted(found)

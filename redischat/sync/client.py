@@ -15,9 +15,12 @@ from .presence import Presence
 from .state import Standing
 from .tasks import Tasks
 from .transcripts import Transcripts
+from .users import Users
 
 
-class Client(Agents, Presence, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
+class Client(
+    Agents, Presence, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing, Users
+):
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).

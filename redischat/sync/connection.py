@@ -75,10 +75,12 @@ class Connection:
                 return call.read(reply)
 
     def _one(self, call: Call) -> Any:
-        try:
-            return heeding(self._redis.execute_command(*call.words()))
-        except NoScriptError:
-            return heeding(self._redis.execute_command(*call.words(whole=True)))
+        while True:
+            try:
+                return heeding(self._redis.execute_command(*call.words()))
+            except RedisError as error:
+                if not call.otherwise(words_of(error)):
+                    raise
 
     def pipe(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
@@ -95,18 +97,16 @@ class Connection:
                 return [self._read(call, reply) for call, reply in zip(calls, replies, strict=True)]
 
     def _many(self, calls: Sequence[Call]) -> list[Any]:
-        """One try. A script that the server does not have is sent whole, and what stood behind it again after it."""
+        """One try. What must be sent in another form (a script that the server does not have, whole) is, and what stood behind it again after it."""
         done: list[Any] = []
-        whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
             with self._redis.pipeline(transaction=False) as pipeline:
-                for i, call in enumerate(left):
-                    pipeline.execute_command(*call.words(whole=whole and not i))
+                for call in left:
+                    pipeline.execute_command(*call.words())
                 replies = heeding(pipeline.execute(raise_on_error=False))
-            missing = next((i for i, one in enumerate(replies) if isinstance(one, NoScriptError)), len(left))
-            done += replies[:missing]
-            whole = True
+            again = (i for i, (call, one) in enumerate(zip(left, replies, strict=True)) if isinstance(one, RedisError) and call.otherwise(words_of(one)))
+            done += replies[: next(again, len(left))]
         return done
 
     def _read(self, call: Call, reply: Any) -> Any:
@@ -172,6 +172,8 @@ def words_of(error: Exception) -> str:
 
     redis-py cuts off the code in front, makes lost connections of some refusals, and wraps those that come while it connects.
     """
+    if isinstance(error, NoScriptError):
+        return f"NOSCRIPT {error}"
     for one in (error, error.__cause__):
         code = getattr(one, "status_code", None)
         if code:
