@@ -44,7 +44,7 @@ i:<verb>:<c>:<a>:<k>  string   a mutation's reply, 10 minutes (24 h when the cal
 scratch:<a>           -        never exists: DELeted first by what must work when memory is full           take, ack, leave, ...
 door:<request>        channel  (sharded pub/sub) whoever stands in a line, or waits for one agent          paths
 bell:<a>              channel  (sharded pub/sub) something concerns this agent                             post, join, delete, identify
-ear:<a>               channel  (sharded pub/sub) never rings: whoever listens is a wait of this agent       nobody
+ear:<a>               channel  (sharded pub/sub) "?": how many hear it are waits of this agent              receipts, who, identify
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
 live:<c>              channel  every entry; wakes nobody                                                   every entry
 opened                channel  a channel was created; for whoever watches all of them                      open

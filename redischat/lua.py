@@ -2,6 +2,7 @@
 
 The first code lines of a script are its signature: ``local stream, meta = unpack(KEYS)`` and ``local agent, body = unpack(ARGV)``. A line
 ``-- then KEYS:`` or ``-- then ARGV:`` says that more may follow. ``-- with: a, b`` puts scripts/parts/a.lua and b.lua before it, after the prelude.
+``-- reads only`` means that it may also run as EVALSHA_RO, for a user who may only look.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ _loaded: dict[str, Script] = {}
 class Script:
     """One atomic step. Make them with :func:`script`."""
 
-    __slots__ = ("args", "height", "keys", "more_args", "more_keys", "name", "sha", "text")
+    __slots__ = ("args", "height", "keys", "more_args", "more_keys", "name", "reads", "sha", "text")
 
     def __init__(self, name: str, own: str, before: str) -> None:
         self.name = name
         self.text = before + own.replace(" = unpack(KEYS)\n", f" = unpack(KEYS, 1, {len(_signature(own, 'KEYS')[0])})\n", 1)  # Lua unpacks 8,000 at most
         self.height = before.count("\n")
+        self.reads = "\n-- reads only\n" in own
         self.sha = sha1(self.text.encode()).hexdigest()
         self.keys, self.more_keys = _signature(own, "KEYS")
         self.args, self.more_args = _signature(own, "ARGV")

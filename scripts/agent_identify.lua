@@ -17,7 +17,7 @@ local record, how, old, seen = held_by, "new", "-", 0
 if record then
     local written, held, holder, there, since, last, state, of = string.match(record, "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
     display, old, seen = written, holder, tonumber(last)
-    local waits = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", ear)[2]) -- a wait of its: not gone, however long unseen
+    local waits = listeners(ear) -- a wait of its: not gone, however long unseen
     local seat = session_of(redis.call("HGET", presence, holder))
     local beaten = seat and seat.state ~= "ended" and NOW_MS - seat.beat < LIVE_MS -- idle for days, and its harness is there
     local gone = waits == 0 and not beaten and (state == "ended" or NOW_MS - seen > GONE_MS)

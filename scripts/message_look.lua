@@ -1,5 +1,6 @@
 -- Is there something for me to be woken by? Takes nothing, changes nothing, may be asked as often as one likes.
 -- which: wakes (what wakes me; a channel's end counts), rings (the same, but for what is over a budget) or any (every message of somebody else). from, reply_to: only such a one counts ("" = all).
+-- reads only
 -- Replies: {"ok", now_ms, rows}; a row is {channel, name, word, ...}: "news" | "quiet", seen (looked up to here: no need to look there again) |
 -- "on", seen (nothing so far, look on from here) | "busy", until_ms (another reader of mine is showing this) | "not_member".
 -- with: head, mark, news

@@ -1,4 +1,5 @@
 -- Who holds what overlaps these paths, own locks and those that ran out included, and who stands in line for it before the caller. Writes nothing.
+-- reads only
 -- Replies: {"ok", name, now_ms, the last token, (who stands in line, asked path)..., then each {path, asked, holder, compared holder, mode, expires_ms, token, lock id, offer (0|1), channel, reason}}
 -- {"no_channel", channel} {"path_lock_invalid_record", name, path}
 -- with: head, held, lock, line, way, survey

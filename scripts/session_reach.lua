@@ -8,7 +8,7 @@ local rows = {}
 for i = 1, #ARGV do
     local record = redis.call("HGET", agents, ARGV[i]) or ""
     local session = string.match(record, "^%S+ %S+ (%S+)") or "-"
-    local sleepers = tonumber(redis.call("PUBSUB", "SHARDNUMSUB", KEYS[2 + i])[2])
+    local sleepers = listeners(KEYS[2 + i])
     table.insert(rows, {sleepers, record, redis.call("HGET", presence, session) or ""})
 end
 return {"ok", NOW_MS, rows}

@@ -1,4 +1,5 @@
 -- One snapshot of a board, or of some tasks with what they wait for and what waits for them. Writes nothing.
+-- reads only
 -- Replies: {"ok", now_ms, name, records, texts, missing}: hashes, flat; missing = those asked for that are not there. {"no_channel", channel}
 -- with: head, task
 local heads, tasks, texts, links = unpack(KEYS)

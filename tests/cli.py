@@ -37,13 +37,15 @@ def binary():
 class Server:
     """A private server on a unix socket; ``flags`` as on its command line. ``ask`` speaks to it directly."""
 
+    login: tuple[str, ...] = ()
+
     def __init__(self, home, *flags):
         self.home, self.socket = home, os.path.join(home, "s")
         self.url = "unix://" + self.socket
         words = ("--port", "0", "--unixsocket", self.socket, "--dir", home, "--save", "", "--appendonly", "no", *flags)
         with open(os.path.join(home, "log"), "ab") as log:
             self.process = subprocess.Popen([binary(), *words], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        self.password = flags[flags.index("--requirepass") + 1] if "--requirepass" in flags else None
+        self.login = self.login or (("AUTH", flags[flags.index("--requirepass") + 1]) if "--requirepass" in flags else ())
         wait_until(lambda: os.path.exists(self.socket) and self.reachable(), "the private server answers")
 
     def reachable(self):
@@ -57,7 +59,7 @@ class Server:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(10)
             line.connect(self.socket)
-            greeting = [("AUTH", self.password)] if self.password else []
+            greeting = [self.login] if self.login else []
             reader = hiredis.Reader(encoding="utf-8", errors="surrogateescape")
             for one in [*greeting, words]:
                 line.sendall(hiredis.pack_command(one))

@@ -97,7 +97,7 @@ PATHS = [
     ("an offer never ends", "scripts/parts/held.lua", '(request == "-" or tonumber(ends) > NOW_MS)', "true",
      f"{LOCKS}test_what_is_offered_to_one_in_line_is_kept_for_it_until_the_offer_ends{FAKE}"),
     ("what nobody hears is given all the same", "scripts/parts/serve.lua", '"granted") == 0 then', '"granted") < 0 then', LINE.replace("-0]", "-4]")),
-    ("the dead are not struck out", "scripts/parts/line.lua", '"SHARDNUMSUB", door)[2]) == 0', '"SHARDNUMSUB", door)[2]) == -1', LINE),
+    ("the dead are not struck out", "scripts/parts/line.lua", "if listeners(BOOK.door .. request) == 0", "if listeners(BOOK.door .. request) == -1", LINE),
     ("an unlock serves nobody", "scripts/path_unlock.lua", "if is_asked(freed) then serve() end\n", "", LINE),
     ("a wait that never ends is let in", "scripts/parts/enter.lua", "local hard = found and circle(rows, stuck, mine.owner, false)", "local hard = false", LINE),
     ("fairness makes a circle", "scripts/parts/survey.lua", "if not way(stuck, e.owner, w.owner) then", "if true then", LINE),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from typing import Any
 
 import fakeredis
 import pytest
@@ -144,7 +145,7 @@ def test_whatever_happens_between_two_commands_nothing_is_missed_and_nothing_com
 
     def act():
         room, number = dice.choice(rooms), left.pop()
-        what = dice.choice([chat.post, chat.post, chat.claim, chat.claim, chat.close, chat.task_create])
+        what: Any = dice.choice([chat.post, chat.post, chat.claim, chat.claim, chat.close, chat.task_create])
         what(room, f"word-{number}")
         if what == chat.close:
             chat.reopen(room)
@@ -158,7 +159,7 @@ def test_whatever_happens_between_two_commands_nothing_is_missed_and_nothing_com
         if left:
             act()
 
-    begun = {}
+    begun: dict[str, list] = {}
     watched.meddle, watched.idle = meddle, idle
     assert watched.run() == "time"
     assert not left

@@ -62,5 +62,5 @@ class AsyncAgents(AsyncSeat):
 
     async def workspaces(self) -> list[str]:
         """The names of all workspaces of this broker, sorted; for users who may see all keys. Needs no identity."""
-        found: list[str] = await self._drive(flows.workspaces())
+        found: list[str] = await self._drive(flows.workspaces(self._keys))
         return found

@@ -15,10 +15,22 @@ from .presence import AsyncPresence
 from .state import AsyncStanding
 from .tasks import AsyncTasks
 from .transcripts import AsyncTranscripts
+from .users import AsyncUsers
 
 
 class AsyncClient(
-    AsyncAgents, AsyncPresence, AsyncChannels, AsyncBudgets, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncTasks, AsyncPaths, AsyncEvents, AsyncStanding
+    AsyncAgents,
+    AsyncPresence,
+    AsyncChannels,
+    AsyncBudgets,
+    AsyncMessages,
+    AsyncTranscripts,
+    AsyncClaims,
+    AsyncTasks,
+    AsyncPaths,
+    AsyncEvents,
+    AsyncStanding,
+    AsyncUsers,
 ):
     """One agent at one broker.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+PROBE = "?"  # rings to count who listens (scripts/prelude.lua): no reason to look
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 
 # Every carrier's patience.
@@ -31,17 +32,31 @@ KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("
 class Call:
     """One command, not yet sent: a script with its keys and arguments by name, or a plain command. ``read`` makes sense of the reply."""
 
-    __slots__ = ("args", "keys", "read", "script")
+    __slots__ = ("args", "keys", "looks", "read", "script", "whole")
 
     def __init__(self, script: Script | None, keys: tuple[str, ...], args: tuple[Any, ...], read: Callable[[Any], Any]) -> None:
         self.script, self.keys, self.args, self.read = script, keys, args, read
+        self.whole = self.looks = False
 
     def words(self, *, whole: bool = False) -> tuple[Any, ...]:
         """The command to send; ``whole`` carries the script's text, for a server whose cache is empty."""
         if self.script is None:
             return self.args
-        head = ("EVAL", self.script.text) if whole else ("EVALSHA", self.script.sha)
+        only = "_RO" if self.looks else ""
+        head = ("EVAL" + only, self.script.text) if whole or self.whole else ("EVALSHA" + only, self.script.sha)
         return (*head, len(self.keys), *self.keys, *self.args)
+
+    def otherwise(self, answer: str) -> bool:
+        """Whether this refusal goes away when the call is sent again, which from now on is another command: whole, or as one that only reads."""
+        if self.script is None:
+            return False
+        if answer.startswith("NOSCRIPT") and not self.whole:
+            self.whole = True
+        elif answer.startswith("NOPERM") and self.script.reads and not self.looks:
+            self.looks = True
+        else:
+            return False
+        return True
 
 
 class Listen:

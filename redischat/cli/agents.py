@@ -212,7 +212,7 @@ def sync(seat: Seat) -> int:
 
 def workspaces(seat: Seat) -> int:
     """The workspaces of this broker."""
-    found = seat.drive(flows.workspaces())
+    found = seat.drive(flows.workspaces(seat.keys))
     if seat.json:
         records({"workspace": name, "current": name == names.same(seat.settings.workspace)} for name in found)
         return 0

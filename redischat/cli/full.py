@@ -30,12 +30,12 @@ def group() -> click.Group:
     """The command with all its verbs."""
     whole = click.Group("redischat", help=ABOUT, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
     whole.params.append(click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Say the version."))
-    groups = {name: click.Group(name, help=help_[0].upper() + help_[1:] + ".", short_help=help_) for name, help_ in GROUPS.items()}
-    for name, verb in VERBS.items():
-        first, _, second = name.partition(" ")
-        (groups[first] if second else whole).add_command(_command(name, verb))
-    for name, inner in groups.items():
-        whole.add_command(inner, name)
+    groups = {name: click.Group(name.rpartition(" ")[2], help=help_[0].upper() + help_[1:] + ".", short_help=help_) for name, help_ in GROUPS.items()}
+    groups[""] = whole
+    for name, command in (*((name, _command(name, verb)) for name, verb in VERBS.items()), *groups.items()):
+        if name:
+            over, _, last = name.rpartition(" ")
+            groups[over].add_command(command, last)
     return whole
 
 

@@ -1,7 +1,7 @@
 """The one table of verbs: name, places, flags, kinds, help. click is made from it; the quick way in reads the same.
 
 A place or flag is (parameter, kind, help); kinds: text, texts (may be said again), int, seconds, lease (seconds too, judged by the verb), flag; a place may
-be ``many``, or optional when its name ends in "?". Two flags of one parameter are two spellings of it. A verb of two words is one of a group.
+be ``many``, or optional when its name ends in "?". Two flags of one parameter are two spellings of it. A verb of several words is one of a group.
 """
 
 from __future__ import annotations
@@ -254,6 +254,14 @@ VERBS: dict[str, Verb] = {
     "compact": Verb("state", "channel", "say where things stand as a summary: whoever comes later reads from there (read --since-summary)", "redischat compact dock", {"--strict": ("strict", "flag", "refuse where a source is damaged"), **_ACTOR, **_IDEM}),
     "export": Verb("messages", "channel directory", "a channel as a folder of markdown files", "redischat export dock ./transcripts", {"--follow": ("follow", "flag", "keep the folder current until ^C")}),
     "import": Verb("messages", "directory", "a folder of markdown files as a channel", "redischat import ./agent-chat/review", {"--channel": ("channel", "text", "under this name"), **_REPO}, runner="import_folder"),
+    "admin user add": Verb("users", "name", "make a user of the broker for one agent or team: this workspace and nothing else", "redischat admin user add heron --workspace team", {
+        "--observer": ("observer", "flag", "may only look"),
+        "--out": ("out", "text", "write the URL to hand over into this new file (0600), as variables for a shell, and print none"),
+    }, runner="add"),
+    "admin user revoke": Verb("users", "name", "delete a user; its sessions end at once", "redischat admin user revoke heron", runner="revoke"),
+    "admin user rotate": Verb("users", "name", "give a user a new password; its old sessions end", "redischat admin user rotate heron", {"--out": ("out", "text", "as for add")}, runner="rotate"),
+    "admin user update": Verb("users", "names*", "give users (none named: all of this workspace) the rights that this version needs; passwords stay", "redischat admin user update heron", runner="update"),
+    "admin user list": Verb("users", "", "the users of this workspace", "redischat admin user list --all", {"--all": ("all_", "flag", "of every workspace")}, runner="list_"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
     "maintenance": Verb("maintenance", "", "clear away what sessions that are long over have left, and say what that freed; the waker does it once a day", "redischat maintenance --dry-run", _DRY),
@@ -263,6 +271,8 @@ VERBS: dict[str, Verb] = {
 }  # fmt: skip
 
 GROUPS = {
+    "admin": "what whoever keeps a team's broker does",
+    "admin user": "users of a team's broker: each sees one workspace",
     "guard": "a Git pre-commit hook that keeps commits off files which somebody else holds",
     "task": "tasks with leases and dependencies, a board a channel",
     "event": "adapter-neutral capability and status records",
@@ -271,5 +281,7 @@ GROUPS = {
 
 def named(words: list[str]) -> tuple[str, list[str]]:
     """The verb that a command line names, and the words behind it."""
-    size = 2 if words and words[0] in GROUPS else 1
+    size = 1
+    while " ".join(words[:size]) in GROUPS and size < len(words):
+        size += 1
     return " ".join(words[:size]), words[size:]

@@ -5,7 +5,7 @@ Part of the tree on the package's first page.
 
 from __future__ import annotations
 
-from . import BrokerRefused, ChatError, CouldNotLook
+from . import BrokerRefused, ChatError, CouldNotLook, _Facts
 
 
 class Unreachable(CouldNotLook):
@@ -109,12 +109,26 @@ class NotAllowed(CouldNotLook):
     """The server refused the credentials, or the user may not do this."""
 
     code = "BROKER_NOT_ALLOWED"
-    text = "the broker at {url} does not allow this: {answer}. Check user and password in REDISCHAT_URL"
+
+    def sentence(self) -> str:
+        answer = str(self.facts.get("answer", ""))
+        why = next((text for sign, text in _NOT_ALLOWED.items() if sign in answer), "")
+        text = "the broker at {url} does not allow this ({answer}){why}. Where the address and its user come from: redischat whoami"
+        return text.format_map(_Facts(self.facts, why=why and ": " + why))
+
+
+_NOT_ALLOWED = {  # a sign in the server's words -> what is probably so
+    "'eval": "this user may only look, and this verb changes something. Whoever keeps the broker makes users: redischat admin user add NAME",
+    "WRONGPASS": "it does not know this user with this password, or not any more (revoked, or given a new one); ask whoever keeps it",
+    "NOAUTH": "it wants a user and a password, in REDISCHAT_URL",
+    " key": "this user is of another workspace",
+    "channel": "this user is of another workspace, or may only look: such a one waits for nothing, it reads (redischat read CHANNEL --all)",
+}
 
 
 _BY_ANSWER: dict[str, type[ChatError]] = {
     "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
-    "NOPERM": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
+    "NOPERM": NotAllowed, "ERR ACL failure": NotAllowed, "ERR The user executing the script": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
     "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
 # What 6.x says to XADD 0-*, SPUBLISH and SHARDNUMSUB.

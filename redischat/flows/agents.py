@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..calls import agents
-from ..calls.call import Caller, Everywhere, Once
+from ..calls.call import Caller, Everywhere, Once, plain
+from ..errors.broker import NotAllowed
 from .channels import sync
 
 TYPE_CHECKING = False
@@ -38,9 +39,12 @@ def identify(keys: Keys, name: str, claim: Claim, once: Once) -> Flow:
     return {**bound, "joined": joined}
 
 
-def workspaces() -> Flow:
-    """The names of all workspaces of this broker that the user may see, sorted."""
-    found = yield Everywhere(_workspaces_of_one)
+def workspaces(keys: Keys) -> Flow:
+    """The names of all workspaces of this broker that the user may see, sorted: for a user who may list no keys, the one that it is in, if there is anything."""
+    try:
+        found = yield Everywhere(_workspaces_of_one)
+    except NotAllowed:
+        return [keys.workspace.lower()] if (yield plain("EXISTS", keys.meta)) else []
     return sorted(set[str]().union(*found))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..calls import agents, sessions
+from ..calls.call import plain
+from ..errors.broker import NotAllowed
 from .budgets import of_agents
 
 TYPE_CHECKING = False
@@ -30,7 +32,11 @@ def who(keys: Keys, host: str, *, ended: bool = False) -> Flow:
     for session, seat in seats.items():
         seated.setdefault(seat["agent"].lower(), {})[session] = seat
     names = sorted(everybody.keys() | seated.keys())
-    found = yield [sessions.reach(keys, names[at : at + AT_ONCE]) for at in range(0, len(names), AT_ONCE)]
+    try:
+        found = yield [sessions.reach(keys, names[at : at + AT_ONCE]) for at in range(0, len(names), AT_ONCE)]
+    except NotAllowed:  # an observer: it may not ring, not even to count who listens
+        now_ms = yield plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000)
+        found = [[(now_ms, 0, everybody.get(name, {}), {}) for name in names]]
     rows, own = [], (yield from of_agents(keys, names))
     for name, (now, sleepers, record, _) in zip(names, (one for some in found for one in some), strict=True):
         mine = seated.get(name, {})

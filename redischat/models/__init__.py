@@ -14,6 +14,7 @@ from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
 from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskMoved, Unclaimed, Waits
 from .transcripts import Double, Exported, Imported, Malformed
+from .users import User, UserAdded, UserRevoked, UsersUpdated
 
 __all__ = [
     "Ack",
@@ -84,6 +85,10 @@ __all__ = [
     "Unclaimed",
     "Unlocked",
     "UnlockedPath",
+    "User",
+    "UserAdded",
+    "UserRevoked",
+    "UsersUpdated",
     "Waits",
     "Wake",
     "WhoAmI",

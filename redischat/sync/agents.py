@@ -63,5 +63,5 @@ class Agents(Seat):
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces of this broker, sorted; for users who may see all keys. Needs no identity."""
-        found: list[str] = self._drive(flows.workspaces())
+        found: list[str] = self._drive(flows.workspaces(self._keys))
         return found

@@ -16,10 +16,22 @@ from .presence import Presence
 from .state import Standing
 from .tasks import Tasks
 from .transcripts import Transcripts
+from .users import Users
 
 
 class Client(
-    Agents, Presence, Channels, Budgets, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing
+    Agents,
+    Presence,
+    Channels,
+    Budgets,
+    Messages,
+    Transcripts,
+    Claims,
+    Tasks,
+    Paths,
+    Events,
+    Standing,
+    Users,
 ):
     """One agent at one broker.
 

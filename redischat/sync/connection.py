@@ -110,10 +110,12 @@ class Connection:
                 return call.read(reply)
 
     def _one(self, at: At, call: Call) -> Any:
-        try:
-            return heeding(at.redis.execute_command(*call.words()))
-        except NoScriptError:
-            return heeding(at.redis.execute_command(*call.words(whole=True)))
+        while True:
+            try:
+                return heeding(at.redis.execute_command(*call.words()))
+            except RedisError as error:
+                if not call.otherwise(words_of(error)):
+                    raise
 
     def pipe(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
@@ -132,20 +134,18 @@ class Connection:
                 return [self._read(call, reply) for call, reply in zip(calls, replies, strict=True)]
 
     def _many(self, at: At, calls: Sequence[Call], before: tuple[str, ...] = ()) -> list[Any]:
-        """One try, each call behind the word ``before``. A script that the server does not have is sent whole, and what stood behind it again after it."""
+        """One try, each call behind the word ``before``. What must be sent in another form (a script whole) is, and what stood behind it again after it."""
         done: list[Any] = []
-        whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
             with at.redis.pipeline(transaction=False) as pipeline:
-                for i, call in enumerate(left):
+                for call in left:
                     for word in before:
                         pipeline.execute_command(word)
-                    pipeline.execute_command(*call.words(whole=whole and not i))
+                    pipeline.execute_command(*call.words())
                 replies = (heeding(pipeline.execute(raise_on_error=False)))[len(before) :: 1 + len(before)]
-            missing = next((i for i, one in enumerate(replies) if isinstance(one, NoScriptError)), len(left))
-            done += replies[:missing]
-            whole = True
+            again = (i for i, (call, one) in enumerate(zip(left, replies, strict=True)) if isinstance(one, RedisError) and call.otherwise(words_of(one)))
+            done += replies[: next(again, len(left))]
         return done
 
     def _read(self, call: Call, reply: Any) -> Any:
@@ -228,6 +228,8 @@ def words_of(error: Exception) -> str:
 
     redis-py cuts off the code in front, makes lost connections of some refusals, and wraps those that come while it connects.
     """
+    if isinstance(error, NoScriptError):
+        return f"NOSCRIPT {error}"
     for one in (error, error.__cause__):
         code = getattr(one, "status_code", None)
         if code:

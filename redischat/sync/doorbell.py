@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import RedisError
 
-from ..calls.call import ANSWER_S
+from ..calls.call import ANSWER_S, PROBE
 from ..errors.broker import MaxClients, of_server
 from .connection import Patience, heeding, passing, words_of
 
@@ -100,7 +100,7 @@ class Doorbell:
 
 def _meaning(found: dict[str, Any]) -> str | None:
     if found["type"] == "smessage":
-        return str(found["data"])
+        return None if found["data"] == PROBE else str(found["data"])
     if found["type"] == "ssubscribe":
         return "again"  # redis-py connected anew and subscribed by itself
     raise LostConnection("the doorbell moved")  # sunsubscribe: its slot did

@@ -12,7 +12,7 @@ import time
 
 import hiredis
 
-from ..calls.call import ANSWER_S, FAILOVER_S, LOADING_S, PAUSE_S, RETRY_S, Call, Everywhere, Listen, Show, plain
+from ..calls.call import ANSWER_S, FAILOVER_S, LOADING_S, PAUSE_S, PROBE, RETRY_S, Call, Everywhere, Listen, Show, plain
 from ..errors import ChatError
 from ..errors.broker import PASSING, BrokerTooOld, BrokerUnable, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, of_server, of_tls, told_version
 from ..settings import Place
@@ -195,7 +195,7 @@ class Wire:
                 return None
             if kind == "sunsubscribe":
                 raise ConnectionError("the doorbell moved")
-            if kind == "smessage":
+            if kind == "smessage" and payload != PROBE:
                 return str(payload)
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:

@@ -115,22 +115,22 @@ class Line:
         return found
 
     def exchange(self, calls: list[Call], *, asking: bool = False) -> list[Any]:
-        """The servers' answers to calls, errors among them. A script that it does not have is sent whole, and what stood behind it again after it.
+        """The servers' answers to calls, errors among them.
+
+        What must be sent in another form (a script that it does not have, whole) is, and what stood behind it again after it.
 
         ``asking``: for keys that are on their way to this node of a Cluster.
         """
         while self.unanswered:
             self.reply(ANSWER_S)
         done: list[Any] = []
-        whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
-            words = [call.words(whole=whole and not i) for i, call in enumerate(left)]
+            words = [call.words() for call in left]
             self.send([one for call in words for one in (("ASKING",), call)] if asking else words)
             replies = [self._answer(asking=asking) for _ in left]
-            missing = next((i for i, one in enumerate(replies) if isinstance(one, hiredis.ReplyError) and str(one).startswith("NOSCRIPT")), len(left))
-            done += replies[:missing]
-            whole = True
+            again = (i for i, (call, one) in enumerate(zip(left, replies, strict=True)) if isinstance(one, hiredis.ReplyError) and call.otherwise(str(one)))
+            done += replies[: next(again, len(left))]
         return done
 
     def _answer(self, *, asking: bool) -> Any:

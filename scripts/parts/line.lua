@@ -36,8 +36,7 @@ end
 local function deaf(names)
     local found = {}
     for _, request in ipairs(names) do
-        local door = BOOK.door .. request
-        if tonumber(redis.call("PUBSUB", "SHARDNUMSUB", door)[2]) == 0 then table.insert(found, request) end
+        if listeners(BOOK.door .. request) == 0 then table.insert(found, request) end
     end
     return found
 end

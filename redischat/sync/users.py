@@ -1,0 +1,81 @@
+# Made from ../aio by tests/unasync.py; edit that, not this.
+"""admin user add, revoke, rotate, update, list: users of a team's broker, for a client that is its admin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import names
+from ..calls.call import fresh
+from ..calls.users import SECRET_BYTES, handed
+from ..errors import Usage
+from ..flows import users as flows
+from ..models import User, UserAdded, UserRevoked, UsersUpdated
+from ..settings import Place
+from .seat import Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Users(Seat):
+    """The verbs of whoever keeps a team's broker."""
+
+    def admin_user_add(self, name: str, *, observer: bool = False) -> UserAdded:
+        """Make a user of this client's workspace and no other; ``observer``: one that may only look. Its URL holds the password, which is told only here.
+
+        Raises:
+            AdminNeeded: this client's user may not make users.
+            UserExists, BadName: nothing was changed.
+        """
+        user, secret, url = _user(name), fresh(SECRET_BYTES), self._url()
+        got = self._drive(flows.add(self._keys, user, secret, observer=observer, database=Place(url).database))
+        return UserAdded.model_validate({**got, "url": handed(url, user, secret)})
+
+    def admin_user_rotate(self, name: str) -> UserAdded:
+        """Give a user a new password and end its sessions; returns what :meth:`admin_user_add` does.
+
+        Raises:
+            AdminNeeded: this client's user may not change users.
+            NoUser, BadName: nothing was changed.
+        """
+        user, secret, url = _user(name), fresh(SECRET_BYTES), self._url()
+        got = self._drive(flows.rotate(self._keys, user, secret, database=Place(url).database))
+        return UserAdded.model_validate({**got, "url": handed(url, user, secret)})
+
+    def admin_user_revoke(self, name: str) -> UserRevoked:
+        """Delete a user; its sessions end at once.
+
+        Raises:
+            AdminNeeded: this client's user may not remove users.
+            NoUser, BadName: nothing was changed.
+        """
+        return UserRevoked.model_validate(self._drive(flows.revoke(self._keys, _user(name))))
+
+    def admin_user_update(self, users: Sequence[str] = ()) -> UsersUpdated:
+        """Give users (none named: all of this workspace) the rights that this version needs. Passwords and sessions stay.
+
+        Raises:
+            AdminNeeded: this client's user may not change users.
+            NoUser, BadName: those named before it are changed.
+        """
+        got = self._drive(flows.update(self._keys, [_user(one) for one in users], database=Place(self._url()).database))
+        return UsersUpdated.model_validate(got)
+
+    def admin_user_list(self, *, everywhere: bool = False) -> list[User]:
+        """The users of this workspace, or of every one, by name.
+
+        Raises:
+            AdminNeeded: this client's user may not ask.
+        """
+        return [User.model_validate(one) for one in self._drive(flows.every(self._keys, everywhere=everywhere))]
+
+    def _url(self) -> str:
+        if self._settings is None:
+            raise Usage(message="users are made by a client that knows its broker's URL: make it with url=, not with redis=")
+        return self._settings.url
+
+
+def _user(name: str) -> str:
+    """A user's name as the server holds it."""
+    return names.same(names.name("user", name))
