@@ -47,7 +47,11 @@ class Raw:
         except redis.RedisError as error:
             return error
 
+    def pubsub(self):
+        return self._redis.pubsub()
+
     def close(self):
+        """Hang up; the next question connects anew."""
         self._redis.close()
 
 

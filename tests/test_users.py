@@ -76,7 +76,8 @@ def test_a_revoked_user_is_out_at_once_also_one_that_waits(town, keeper, dock):
     waits = heron.start("wait", "dock", "--timeout", "60")
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:heron")[1] == 1, "heron waits")
     keeper("admin", "user", "revoke", "heron", "--workspace", "team")
-    out, err = waits.communicate(timeout=20)
+    wait_until(lambda: waits.poll() is not None, "the waiting session has ended")
+    out, err = waits.communicate()
     assert (waits.returncode, out) == (5, b"")
     assert b"BROKER_NOT_ALLOWED" in err
     assert b"revoked" in err
@@ -90,7 +91,8 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(town, keeper, dock):
     waits = heron.start("wait", "dock", "--timeout", "60")
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:heron")[1] == 1, "heron waits")
     new = handed_over(keeper("admin", "user", "rotate", "heron", "--workspace", "team"))
-    assert waits.wait(timeout=20) == 5
+    wait_until(lambda: waits.poll() is not None, "the waiting session has ended")
+    assert waits.returncode == 5
     assert heron("pending", code=5).error == "BROKER_NOT_ALLOWED"
     assert heron("say", "dock", "as before", env=new).code == 0
 
