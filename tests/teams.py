@@ -62,7 +62,7 @@ def team(path, *flags):
         patch.setenv("REDISCHAT_TEST_SERVER", path)
         acl = os.path.join(home, "users.acl")
         with open(acl, "w", encoding="utf-8") as file:
-            file.write(f"user default off\nuser admin on #{hashlib.sha256(ADMIN.encode()).hexdigest()} ~* &* +@all\n")
+            file.write(f"user default off ~* &* +@all\nuser admin on #{hashlib.sha256(ADMIN.encode()).hexdigest()} ~* &* +@all\n")
         server = Team(home, "--aclfile", acl, *flags)
         try:
             yield server

@@ -171,6 +171,10 @@ def test_it_is_said_when_users_are_not_kept_and_when_they_keep_nobody_out(town, 
     done = keeper("admin", "user", "add", "heron")
     assert "keeps nobody out" in done.err
     assert "is not kept" not in done.err
+    town.server.ask("ACL", "SETUSER", "default", "reset")
+    assert "messages would be lost" in keeper("admin", "user", "add", "lynx").err
+    town.server.ask("ACL", "SETUSER", "default", "~*", "&*", "+@all")
+    assert keeper("admin", "user", "add", "carl").err.count("\n") == 1, "the address is this machine's"
 
 
 def test_an_update_gives_the_rights_back_and_keeps_the_password(town, keeper, dock):
