@@ -20,7 +20,7 @@ from mutants_coordination import COORDINATION, FAKE
 from mutants_team import TEAM
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("redischat", "scripts", "tests", "pyproject.toml", "README.md")
+PARTS = ("redischat", "scripts", "hooks", "tests", "pyproject.toml", "README.md", "LICENSE", "docker-compose.yml", ".env.example")
 AT_ONCE = 2  # mutants side by side
 SECONDS = 90  # a mutant that runs longer hangs
 KNOWN = ("AssertionError", "assert ", "Failed: ")

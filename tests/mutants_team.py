@@ -13,4 +13,8 @@ TEAM: list[tuple[str, ...]] = [
     ("a rotated user's sessions go on", "redischat/flows/users.py", "    ended = yield from _asked(users.end(name))\n", "    ended = 1\n", f"{USERS}test_a_new_password_ends_the_sessions_of_the_old_one[valkey]"),
     ("another workspace's user is revoked", "redischat/flows/users.py", 'if found is None or found["workspace"] != keys.workspace.lower():', "if found is None:", f"{USERS}test_users_of_others_are_left_alone[valkey]"),
     ("an observer is not asked to only look", "redischat/calls/call.py", 'elif answer.startswith("NOPERM") and self.script.reads', "elif False and self.script.reads", f"{USERS}test_an_observer_sees_all_of_its_workspace[valkey]"),
+    ("too few copies count", "redischat/flows/durable.py", "got[1] < copies.replicas:", "False:", "tests/races/test_durable.py::test_too_few_copies_are_a_refusal_that_says_what_is_stored[valkey]"),
+    ("marks wait for copies", "redischat/flows/durable.py", "and not call.script.name.startswith(FLEETING)", "", "tests/races/test_durable.py::test_what_is_refused_is_refused_as_ever_and_a_look_waits_for_nothing[valkey]"),
+    ("what cannot be promised is done all the same", "redischat/flows/durable.py", "                able = able or (yield from _able(copies))\n", "                able = True\n", "tests/races/test_durable.py::test_a_promise_that_the_server_cannot_keep_is_refused_before_anything_is_done[valkey]"),
+    ("default has no rights in the box", "docker-compose.yml", "user default off ~* &* +@all", "user default off", "tests/test_box.py::test_the_users_are_made_once_and_talk[redis]"),
 ]  # fmt: skip

@@ -20,7 +20,7 @@ LOOKS = (
     "zrangebyscore", "zscore", "exists", "time", "ping", "ssubscribe", "sunsubscribe", "acl|whoami",
 )  # fmt: skip
 ACTS = (
-    *LOOKS, "eval", "evalsha", "del", "hdel", "hincrby", "hset", "hsetnx", "rename", "set", "spublish", "xadd", "xdel", "xtrim", "zadd", "zrem",
+    *LOOKS, "eval", "evalsha", "del", "hdel", "hincrby", "hset", "hsetnx", "rename", "set", "spublish", "wait", "xadd", "xdel", "xtrim", "zadd", "zrem",
 )  # fmt: skip
 OBSERVES = (*LOOKS, "eval_ro", "evalsha_ro")
 NEWER = {"client|setinfo": LOOKS, "waitaof": ACTS}  # not known to Redis 7.0 -> to whom they are given (redis-py names itself at each connection)

@@ -17,6 +17,10 @@ COMMON = {
     "--json": ("json", "flag", "one JSON record a line"),
 }
 _IDEM = {"--idem": ("idem", "text", "an idempotency key of your own: the same key within 24 h happens once")}
+DURABLE = {  # of each verb that changes what somebody relies on
+    "--durable": ("durable", "flag", "done only once it is on the broker's disk (else REDISCHAT_DURABLE; Redis >= 7.2)"),
+    "--replicas": ("replicas", "int", "done only once so many replicas have it (else REDISCHAT_REPLICAS); with --durable, on their disks"),
+}
 _OPEN = {
     "--topic": ("topic", "text", "what it is about, one line"),
     "--members": ("members", "text", "a,b: members from the start, even if they first appear days later"),
@@ -34,7 +38,6 @@ _SAY = {
     "--thread": ("thread", "text", "a mark that belongs together"),
     "--title": ("title", "text", "one line above the message"),
     "--status": ("status", "text", "what kind of message (discussion)"),
-    "--durable": ("durable", "flag", "return once it is on the broker's disk (Redis >= 7.2)"),
     "--from": ("from_", "text", "as --as"),
     "--body": ("body", "text", "as TEXT"),
     "--body-file": ("body_file", "text", "as --file"),
@@ -95,6 +98,7 @@ class Verb:
         self.noun, self.help, self.example, self.required, self.preset = noun, help_, example, required, preset
         self.places = tuple(_place(one) for one in places.split())
         own = flags or {}
+        own = {**own, **DURABLE} if "--idem" in own or "--lease" in own else own
         self.flags = {**own, **{flag: one for flag, one in COMMON.items() if flag not in own}}
         self.runner = runner
 

@@ -153,6 +153,7 @@ class FullReceipt(Receipt):
     braked: list[str] = Field(default_factory=list)
     warning: str | None
     durable: bool | None = None
+    replicas: int | None = None
 
 
 class PendingMessage(Record):
