@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
-from ..flows.durable import Copies, alone, durably, wanted
+from ..flows.durable import Copies, durably, wanted
+from ..flows.format import alone, checked
 from ..keys import Keys
 from ..settings import DEFAULT_WORKSPACE, Settings, here, host, redacted
 from .connection import AsyncConnection, client_of
@@ -79,10 +80,10 @@ class AsyncSeat:
         return self._who
 
     async def _run(self, call: Call) -> Any:
-        return await (self._drive(alone(call)) if self._copies else self._connection.run(call))
+        return await self._drive(alone(call))
 
     async def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], Awaitable[int]] | None = None, *, copies: Copies | None = None) -> Any:
-        copies = copies or self._copies
+        flow, copies = checked(flow, self._keys), copies or self._copies
         return await drive(self._connection, durably(flow, copies) if copies else flow, show)
 
     async def disconnect(self) -> None:

@@ -8,6 +8,7 @@ from .. import names
 from ..calls.call import Caller, Once
 from ..errors import Usage
 from ..errors.broker import Sandboxed
+from ..flows.format import alone, checked
 from ..keys import Keys
 from .show import say
 
@@ -75,14 +76,11 @@ class Seat:
 
     def run(self, call: Call) -> Any:
         """One Call."""
-        if self.copies:
-            from ..flows.durable import alone
-
-            return self.drive(alone(call))
-        return self.wire.run(call)
+        return self.drive(alone(call))
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
         """A verb of several steps."""
+        flow = checked(flow, self.keys)
         if self.copies:
             from ..flows.durable import durably
 

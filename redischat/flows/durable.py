@@ -49,11 +49,6 @@ def wanted(env: Mapping[str, str], *, durable: bool = False, replicas: int | Non
     return Copies(disk=durable or env.get("REDISCHAT_DURABLE", "0") not in ("", "0"), replicas=int(number) if replicas is None else replicas)
 
 
-def alone(call: Call) -> Flow:
-    """One Call as a flow."""
-    return (yield call)
-
-
 def durably(flow: Flow, copies: Copies) -> Flow:
     """Run a flow with a wait for copies behind each change, in the same write on the same connection. Gives what the flow gives; a dict with ``durable replicas``.
 

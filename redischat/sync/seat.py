@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
-from ..flows.durable import Copies, alone, durably, wanted
+from ..flows.durable import Copies, durably, wanted
+from ..flows.format import alone, checked
 from ..keys import Keys
 from ..settings import DEFAULT_WORKSPACE, Settings, here, host, redacted
 from .connection import Connection, client_of
@@ -80,10 +81,10 @@ class Seat:
         return self._who
 
     def _run(self, call: Call) -> Any:
-        return (self._drive(alone(call)) if self._copies else self._connection.run(call))
+        return self._drive(alone(call))
 
     def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None, *, copies: Copies | None = None) -> Any:
-        copies = copies or self._copies
+        flow, copies = checked(flow, self._keys), copies or self._copies
         return drive(self._connection, durably(flow, copies) if copies else flow, show)
 
     def disconnect(self) -> None:

@@ -16,7 +16,8 @@ from redischat.calls.call import Once, plain
 from redischat.errors import ChatError
 from redischat.errors.broker import NotDurable
 from redischat.flows import durable, reading
-from redischat.flows.durable import Copies, alone, durably
+from redischat.flows.durable import Copies, durably
+from redischat.flows.format import alone
 from redischat.flows.messages import say
 
 pytestmark = [pytest.mark.real, pytest.mark.races]
