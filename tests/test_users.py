@@ -138,6 +138,24 @@ def lapsed(town, task):
     return " ".join(str(now - 60_000) if word.isdecimal() and abs(int(word) - now - 1000) < 5_000 else word for word in words)
 
 
+def test_doctor_tells_the_rights_in_force(town, keeper, dock):
+    heron, _ = dock
+    watch = hired(town, "watch", "--observer")
+
+    def rights(person):
+        (row,) = [one for one in person("doctor", "--json", code=None).records if one["check"] == "rights"]
+        return row["state"], row["said"]
+
+    assert rights(heron) == ("ok", "heron may read and write workspace team and nothing else")
+    assert rights(watch) == ("ok", "watch may look at workspace team and nothing else")
+    assert rights(keeper)[0] == "note"
+    assert "admin" in rights(keeper)[1]
+    before = town.server.everything()
+    assert heron("doctor", env={"REDISCHAT_WORKSPACE": "other"}, code=5).code == 5
+    assert watch("doctor", code=None).code != 5
+    assert town.server.everything() == before
+
+
 def test_a_user_is_no_admin(town, keeper):
     heron = hired(town, "heron")
     for words in (("add", "x"), ("revoke", "heron"), ("rotate", "heron"), ("update",), ("list",)):
