@@ -203,7 +203,7 @@ def ask(card: dict, kind: str) -> "list[int]":
         part = sock.recv(4096)
         reply += part
         lines = reply.split(b"\r\n")[:-1]
-        if not part or any(line[:1] == b"-" for line in lines):
+        if not part or any(line[:1] == b"-" or line == b"format" for line in lines):
             raise Odd
     return [int(line[1:]) for line in lines if line[:1] == b":"]
 

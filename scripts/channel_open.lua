@@ -1,7 +1,7 @@
 -- Open or join a channel: whoever comes first creates it, later ones fill an empty topic or briefing only. The caller becomes a member at the
 -- channel's end (or at `since`); those named at creation are unread from the start, even if they first appear days later.
 -- Replies: {"ok", new (0|1), name, joined (new|again|already|no), head, ignored (a,b)} {"again", reply}
--- {"format", found} (another version of redischat wrote this workspace) {"not_you", ...} {"closed", name, reason}
+-- {"not_you", ...} {"closed", name, reason}
 -- with: idem, speak, head, mark, join
 local world, meta, members, heads, agents, broadcasts, idem, opened, marks, bell = unpack(KEYS)
 -- then KEYS: marks and bell of each one named
@@ -11,8 +11,6 @@ local CAP = 200 -- messages, where none is asked for: two polite models do not s
 
 local past = again(idem)
 if past then return past end
-local found = redis.call("HGET", world, "format")
-if found and found ~= format then return {"format", found} end
 if me ~= "" then
     local written, refusal = speak(agents, me, token, display)
     if refusal then return refusal end
@@ -40,7 +38,7 @@ else
     redis.call("HSET", meta, "name", name, "state", "open", "reason", "", "how", "", "mode", mode, "topic", topic, "briefing", briefing,
         "briefing_by", briefing ~= "" and display or "", "briefing_at", briefing ~= "" and NOW_MS or 0, "cap", cap ~= "" and cap or (mode == "broadcast" and 0 or CAP),
         "talk", 0, "count", 0, "created_at", NOW_MS, "created_by", display, "epoch", epoch)
-    if not found then redis.call("HSET", world, "format", format, "created_at", NOW_MS) end
+    if not WRITTEN then redis.call("HSET", world, "format", format, "created_at", NOW_MS) end
     redis.call("HSET", heads, channel, table.concat({0, epoch, name}, " "))
     if mode == "broadcast" then redis.call("HSET", broadcasts, channel, name) end
     redis.call("SPUBLISH", opened, channel)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redischat.cli.verbs import COMMON, VERBS
+from redischat.cli.verbs import COMMON, DURABLE, VERBS
 from redischat.errors import events, leases, paths, tasks, tree
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ Every verb also takes these:
 
 {common}
 
+Every verb that changes what somebody relies on also takes these ([team.md](team.md) says what they promise):
+
+{durable}
+
 Flags are never abbreviated. Message text comes from an argument, `--file F`, or standard input (`-`); standard input or a file is the way that no
 shell can change. `--json` prints one record a line on standard output, and an error as one record on standard error.
 """
@@ -41,7 +45,7 @@ EXITS = """## Exit codes
 | 2 | every `TASK_*`, `LEASE_*` and `EVENT_*` refusal, agent-chat's contract |
 | 3 | somebody else has it: a claim, a path (live or lapsed); or `task next` found nothing to start |
 | 4 | time ran out (`wait`, `task wait`, `lock --wait`) |
-| 5 | could not look: the broker cannot be reached or cannot do it now, or the output cannot be written |
+| 5 | could not look: the broker cannot be reached or cannot do it now, or the output cannot be written; or `NOT_DURABLE`, which says whether it is stored |
 | 64 | the command line is not one that this verb takes (`USAGE`; within `task` it is 2, `TASK_INVALID_COMMAND` or `TASK_INVALID_ARGUMENT`) |
 | 70 | redischat itself is at fault, or the broker holds what no redischat wrote (`DEFECT`) |
 | 130 | interrupted |
@@ -50,13 +54,16 @@ EXITS = """## Exit codes
 
 def manual() -> str:
     """The whole page."""
-    common = "\n".join(f"- `{flag}{'' if kind == 'flag' else ' ' + parameter.strip('_').upper()}` {help_}" for flag, (parameter, kind, help_) in COMMON.items())
-    parts = [HEAD.format(common=common)]
+    parts = [HEAD.format(common=_listed(COMMON), durable=_listed(DURABLE))]
     for noun, title in NOUNS.items():
         parts.append(f"## {title}\n")
         parts += [_verb(name) for name, verb in VERBS.items() if verb.noun == noun]
     parts += [EXITS, _errors()]
     return "\n".join(parts)
+
+
+def _listed(flags: dict[str, tuple[str, str, str]]) -> str:
+    return "\n".join(f"- `{flag}{'' if kind == 'flag' else ' ' + _value(parameter, kind)}` {help_}" for flag, (parameter, kind, help_) in flags.items())
 
 
 def _verb(name: str) -> str:
@@ -69,7 +76,7 @@ def _verb(name: str) -> str:
 
 
 def _spellings(verb: Verb) -> dict[str, tuple[str, list[str], str, str]]:
-    common = {parameter for parameter, _, _ in COMMON.values()}
+    common = {parameter for parameter, _, _ in (*COMMON.values(), *DURABLE.values())}
     return {parameter: (parameter, flags, kind, help_) for parameter, (flags, kind, help_) in verb.spellings().items() if parameter not in common}
 
 

@@ -47,7 +47,11 @@ class Raw:
         except redis.RedisError as error:
             return error
 
+    def pubsub(self):
+        return self._redis.pubsub()
+
     def close(self):
+        """Hang up; the next question connects anew."""
         self._redis.close()
 
 
@@ -58,7 +62,7 @@ def team(path, *flags):
         patch.setenv("REDISCHAT_TEST_SERVER", path)
         acl = os.path.join(home, "users.acl")
         with open(acl, "w", encoding="utf-8") as file:
-            file.write(f"user default off\nuser admin on #{hashlib.sha256(ADMIN.encode()).hexdigest()} ~* &* +@all\n")
+            file.write(f"user default off ~* &* +@all\nuser admin on #{hashlib.sha256(ADMIN.encode()).hexdigest()} ~* &* +@all\n")
         server = Team(home, "--aclfile", acl, *flags)
         try:
             yield server

@@ -365,11 +365,6 @@ def test_an_idempotency_key_sends_once_and_refuses_another_text(town):
     assert len(heron("peek", "dock", "--json").records) == 1
 
 
-def test_a_durable_message_says_so(town):
-    heron, _ = town.pair()
-    assert heron("say", "dock", "keep this", "--durable", "--json").record["durable"] in (True, False)
-
-
 # Reading.
 
 

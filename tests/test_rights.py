@@ -116,4 +116,8 @@ def test_a_server_takes_every_word_of_the_rights(server, observer):
     new = server.ask("COMMAND", "INFO", "waitaof")[0] is not None
     words = rules(Keys("team"), observer=observer, database=3, newer=new)
     assert server.ask("ACL", "SETUSER", "probe", *words) == "OK"
+    found = server.ask("ACL", "GETUSER", "probe")
+    found = dict(zip(found[::2], found[1::2], strict=True))
+    assert found["keys"] == ("%R~rc1:{team}:*" if observer else "~rc1:{team}:*")
+    assert found["channels"] == ("&rc1:{team}:live:*" if observer else "&rc1:{team}:*")
     assert server.ask("ACL", "DELUSER", "probe") == 1

@@ -76,7 +76,8 @@ def test_a_revoked_user_is_out_at_once_also_one_that_waits(town, keeper, dock):
     waits = heron.start("wait", "dock", "--timeout", "60")
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:heron")[1] == 1, "heron waits")
     keeper("admin", "user", "revoke", "heron", "--workspace", "team")
-    out, err = waits.communicate(timeout=20)
+    wait_until(lambda: waits.poll() is not None, "the waiting session has ended")
+    out, err = waits.communicate()
     assert (waits.returncode, out) == (5, b"")
     assert b"BROKER_NOT_ALLOWED" in err
     assert b"revoked" in err
@@ -90,7 +91,8 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(town, keeper, dock):
     waits = heron.start("wait", "dock", "--timeout", "60")
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:heron")[1] == 1, "heron waits")
     new = handed_over(keeper("admin", "user", "rotate", "heron", "--workspace", "team"))
-    assert waits.wait(timeout=20) == 5
+    wait_until(lambda: waits.poll() is not None, "the waiting session has ended")
+    assert waits.returncode == 5
     assert heron("pending", code=5).error == "BROKER_NOT_ALLOWED"
     assert heron("say", "dock", "as before", env=new).code == 0
 
@@ -136,6 +138,24 @@ def lapsed(town, task):
     return " ".join(str(now - 60_000) if word.isdecimal() and abs(int(word) - now - 1000) < 5_000 else word for word in words)
 
 
+def test_doctor_tells_the_rights_in_force(town, keeper, dock):
+    heron, _ = dock
+    watch = hired(town, "watch", "--observer")
+
+    def rights(person):
+        (row,) = [one for one in person("doctor", "--json", code=None).records if one["check"] == "rights"]
+        return row["state"], row["said"]
+
+    assert rights(heron) == ("ok", "heron may read and write workspace team and nothing else")
+    assert rights(watch) == ("ok", "watch may look at workspace team and nothing else")
+    assert rights(keeper)[0] == "note"
+    assert "admin" in rights(keeper)[1]
+    before = town.server.everything()
+    assert heron("doctor", env={"REDISCHAT_WORKSPACE": "other"}, code=5).code == 5
+    assert watch("doctor", code=None).code != 5
+    assert town.server.everything() == before
+
+
 def test_a_user_is_no_admin(town, keeper):
     heron = hired(town, "heron")
     for words in (("add", "x"), ("revoke", "heron"), ("rotate", "heron"), ("update",), ("list",)):
@@ -169,6 +189,10 @@ def test_it_is_said_when_users_are_not_kept_and_when_they_keep_nobody_out(town, 
     done = keeper("admin", "user", "add", "heron")
     assert "keeps nobody out" in done.err
     assert "is not kept" not in done.err
+    town.server.ask("ACL", "SETUSER", "default", "reset")
+    assert "messages would be lost" in keeper("admin", "user", "add", "lynx").err
+    town.server.ask("ACL", "SETUSER", "default", "~*", "&*", "+@all")
+    assert keeper("admin", "user", "add", "carl").err.count("\n") == 1, "the address is this machine's"
 
 
 def test_an_update_gives_the_rights_back_and_keeps_the_password(town, keeper, dock):

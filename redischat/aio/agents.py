@@ -12,6 +12,7 @@ from ..flows import agents as flows
 from ..flows import channels
 from ..models import Identity, WhoAmI
 from ..settings import host
+from .errand import drive
 from .seat import THE_PROGRAM, AsyncSeat
 
 if TYPE_CHECKING:
@@ -62,5 +63,5 @@ class AsyncAgents(AsyncSeat):
 
     async def workspaces(self) -> list[str]:
         """The names of all workspaces of this broker, sorted; for users who may see all keys. Needs no identity."""
-        found: list[str] = await self._drive(flows.workspaces(self._keys))
+        found: list[str] = await drive(self._connection, flows.workspaces(self._keys))
         return found

@@ -12,6 +12,7 @@ from ..calls.call import Once, fresh
 from ..errors import NoChannel, NotMember, RecipientLeft, TooLarge, UnknownRecipient, Usage
 from ..flows import messages as flows
 from ..flows import reading, standing
+from ..flows.durable import Copies
 from ..models import Ack, FullReceipt, History, Owed, Pending, Reading, Receipt
 from .channels import listed
 from .delivery import AsyncTake, Lease, listening
@@ -51,16 +52,17 @@ class AsyncMessages(AsyncSeat):
 
         ``body``: up to 256 KiB of UTF-8, kept as it is. ``to``: ``"a,b"`` or a list wakes those, ``"all"`` everyone, ``"none"`` nobody; without it the
         channel's mode decides. Whoever is not woken sees it all the same. ``receipt`` asks whom it reaches (one more round trip), ``durable`` also waits until the
-        broker has it on disk. A lost answer is asked for again, never posted twice; ``idem`` makes that so over your own retries, for 24 hours.
+        broker has it on disk, if the client does not do so anyway. A lost answer is asked for again, never posted twice; ``idem`` makes that so over your own retries, for 24 hours.
 
         Raises:
             UnknownRecipient, RecipientLeft, NoSuchSeq, ChannelClosed, NotMember, NoChannel, KeyReused: nothing was stored.
             BadText, TooLarge, BadName: nothing was sent.
+            NotDurable: not on disk in time; with ``done`` it is stored.
         """
         who, name = self._me(), room(channel)
         draft = _draft(body, to, reply_to, thread, title, status)
         if receipt or durable:
-            return FullReceipt.model_validate(await self._drive(flows.say(who, name, draft, Once(idem), durable=durable)))
+            return FullReceipt.model_validate(await self._drive(flows.say(who, name, draft, Once(idem)), copies=self._durable() if durable else None))
         try:
             sent = await self._run(calls.post(who, name, draft, once=Once(idem)))
         except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
@@ -69,6 +71,9 @@ class AsyncMessages(AsyncSeat):
         return Receipt.model_validate({**sent, "audience": sent["wakes"]})
 
     say = post
+
+    def _durable(self) -> Copies:
+        return Copies(disk=True, replicas=self._copies.replicas)
 
     async def read(self, *channels: str, limit: int | None = None, mine: bool = False, peek: bool = False) -> Reading:
         """What is new in these channels (none named: all of the agent's), oldest first, and marked as read before this returns.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
+from ..flows.durable import Copies, durably, wanted
+from ..flows.format import alone, checked
 from ..keys import Keys
 from ..settings import DEFAULT_WORKSPACE, Place, Settings, here, host
 from .connection import AsyncConnection, client_of
@@ -31,7 +33,15 @@ class AsyncSeat:
     """One agent's place at one broker."""
 
     def __init__(
-        self, url: str | None = None, *, agent: str | None = None, workspace: str | None = None, token: str | None = None, redis: Redis | None = None
+        self,
+        url: str | None = None,
+        *,
+        agent: str | None = None,
+        workspace: str | None = None,
+        token: str | None = None,
+        redis: Redis | None = None,
+        durable: bool = False,
+        replicas: int | None = None,
     ) -> None:
         self._given = redis
         self._settings: Settings | None = None
@@ -45,6 +55,7 @@ class AsyncSeat:
         self._keys = Keys(self.workspace)
         self._sit(agent or (found.agent if found else ""), token or (found.token if found else ""))
         self._kept = Kept()
+        self._copies = wanted(found.env if found else {}, durable=durable, replicas=replicas)
         self._session = found.session if found else f"client@{host()}:{fresh(6)}"
 
     def _sit(self, agent: str, token: str) -> None:
@@ -70,10 +81,11 @@ class AsyncSeat:
         return self._who
 
     async def _run(self, call: Call) -> Any:
-        return await self._connection.run(call)
+        return await self._drive(alone(call))
 
-    async def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], Awaitable[int]] | None = None) -> Any:
-        return await drive(self._connection, flow, show)
+    async def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], Awaitable[int]] | None = None, *, copies: Copies | None = None) -> Any:
+        flow, copies = checked(flow, self._keys), copies or self._copies
+        return await drive(self._connection, durably(flow, copies) if copies else flow, show)
 
     async def disconnect(self) -> None:
         """Give the connections back. A verb that is called afterwards opens new ones. A client that was given as ``redis=`` stays its giver's to close."""

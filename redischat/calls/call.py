@@ -99,7 +99,8 @@ def run(
     tail_keys, tail_args = tuple(more_keys), tuple(more_args)
     if (tail_keys and not lua.more_keys) or (tail_args and not lua.more_args):
         raise TypeError(f"{name}.lua takes no more keys or arguments than it names")
-    return Call(lua, (*keys.values(), *tail_keys), (*args.values(), *tail_args), lambda reply: read(settled(reply)))
+    world = next(iter(keys.values())).partition("}:")[0] + "}:meta"  # for the prelude: in which format it is written
+    return Call(lua, (*keys.values(), *tail_keys, world), (*args.values(), *tail_args), lambda reply: read(settled(reply)))
 
 
 def plain(*words: Any, read: Callable[[Any], Any] = lambda reply: reply) -> Call:

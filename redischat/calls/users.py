@@ -20,7 +20,7 @@ LOOKS = (
     "zrangebyscore", "zscore", "exists", "time", "ping", "ssubscribe", "sunsubscribe", "acl|whoami", "role", "asking",
 )  # fmt: skip
 ACTS = (
-    *LOOKS, "eval", "evalsha", "del", "hdel", "hincrby", "hset", "hsetnx", "rename", "set", "spublish", "xadd", "xdel", "xtrim", "zadd", "zrem",
+    *LOOKS, "eval", "evalsha", "del", "hdel", "hincrby", "hset", "hsetnx", "rename", "set", "spublish", "wait", "xadd", "xdel", "xtrim", "zadd", "zrem",
 )  # fmt: skip
 OBSERVES = (*LOOKS, "eval_ro", "evalsha_ro")
 NEWER = {"client|setinfo": LOOKS, "waitaof": ACTS}  # not known to Redis 7.0 -> to whom they are given (redis-py names itself at each connection)
@@ -86,7 +86,7 @@ def myself() -> Call:
 
 
 def user(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """``user workspace observer on open``: ``workspace`` None for one that redischat did not make; ``open``: it needs no password."""
+    """``user workspace observer on open whole``: ``workspace`` None for one that redischat did not make; ``open``: it needs no password; ``whole``: it may do everything."""
     pattern = str(found.get("keys", ""))
     flags = [str(one) for one in found.get("flags", ())]
     observer = pattern.startswith("%R~")
@@ -94,10 +94,16 @@ def user(name: str, found: dict[str, Any]) -> dict[str, Any]:
     ours = pattern == f"{'%R' if observer else ''}~{SHARED}{workspace}}}:*" and not set(workspace) & set("*?[]\\ ~%")
     return {
         "user": name, "workspace": workspace if ours else None, "observer": observer, "on": "on" in flags, "open": "on" in flags and "nopass" in flags,
+        "whole": str(found.get("commands")) == "+@all" and pattern == "~*" and str(found.get("channels")) == "&*",
     }  # fmt: skip
 
 
-def handed(url: str, name: str, password: str) -> str:
-    """``url`` with another user and password in it."""
+def handed(url: str, name: str, password: str, host: str = "") -> str:
+    """``url`` with another user and password in it, and another ``host`` (or host:port)."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{name}:{password}@{rest.rpartition('@')[2]}"
+    place = rest.rpartition("@")[2]
+    if host and scheme != "unix":
+        end = next((i for i, char in enumerate(place) if char in "/?"), len(place))
+        port = place[:end].rpartition(":")[2]
+        place = (host if ":" in host or not port.isdigit() else f"{host}:{port}") + place[end:]
+    return f"{scheme}://{name}:{password}@{place}"

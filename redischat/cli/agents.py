@@ -8,7 +8,7 @@ from contextlib import suppress
 from .. import names
 from ..binding import alone, write
 from ..calls import agents as calls
-from ..errors import CannotKeep, ChatError, CouldNotLook, NoIdentity, TwoIdentities, Usage
+from ..errors import CannotKeep, ChatError, CouldNotLook, NoIdentity, OtherFormat, TwoIdentities, Usage
 from ..flows import agents as flows
 from ..flows.channels import sync as syncing
 from ..settings import CONFIG, Settings, host, read_pairs, redacted, write_pairs
@@ -154,7 +154,7 @@ def whoami(seat: Seat) -> int:
     failure = None
     try:
         found = seat.run(calls.records(seat.keys, [names.agent(me)]))[0] if me else {}
-    except CouldNotLook as error:
+    except (CouldNotLook, OtherFormat) as error:
         failure = error  # what is known here is shown all the same
     proofs = [one for one in settings.bindings if one.token == settings.token]  # several, once the session went on under another id
     mine = next(
@@ -212,7 +212,7 @@ def sync(seat: Seat) -> int:
 
 def workspaces(seat: Seat) -> int:
     """The workspaces of this broker."""
-    found = seat.drive(flows.workspaces(seat.keys))
+    found = seat.wire.drive(flows.workspaces(seat.keys))  # also from one of another format
     if seat.json:
         records({"workspace": name, "current": name == names.same(seat.settings.workspace)} for name in found)
         return 0

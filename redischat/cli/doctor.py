@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hook import session as cards
-from ..install import checkup
+from ..install import checkup, rights
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.wiring import Wiring
@@ -48,6 +48,7 @@ def _claims(seat: Seat, harness: str | None) -> Iterator[Check]:
         wire.close()
     yield asked
     if ground:
+        yield rights.told(settings, ground.rights)
         yield from checkup.room(ground)
         yield from checkup.identity(ground)
     yield from checks.program(wiring)

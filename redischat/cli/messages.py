@@ -44,7 +44,6 @@ def say(
     thread: str | None = None,
     title: str | None = None,
     status: str | None = None,
-    durable: bool = False,
     idem: str | None = None,
     stdin: bool = False,
 ) -> int:
@@ -59,7 +58,7 @@ def say(
     )  # fmt: skip
     if len(draft.to) > names.NAMED:
         raise Usage(message=f"{len(draft.to)} names: more than {names.NAMED} is everyone: --to-all")
-    got = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem), durable=durable))
+    got = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem)))
     put(record(got) if seat.json else receipt(got))
     return 0
 

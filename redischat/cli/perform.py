@@ -8,7 +8,7 @@ from ..errors import CannotWrite, ChatError, Defect, Interrupted, Usage
 from ..settings import here
 from ..text import inert
 from .seat import Seat
-from .show import aside, say
+from .show import aside, put, say
 from .verbs import COMMON, VERBS
 
 TYPE_CHECKING = False
@@ -34,8 +34,8 @@ def perform(name: str, given: dict[str, Any]) -> int:
         settings = here(common)
         for warning in settings.warnings:
             say(warning)
-        seat = Seat(settings, json=as_json)
-        return _runner(verb.noun, verb.runner or name)(seat, **given, **verb.preset) or 0
+        seat = Seat(settings, json=as_json, durable=given.pop("durable", False), replicas=given.pop("replicas", None))
+        return _done(seat, _runner(verb.noun, verb.runner or name)(seat, **given, **verb.preset) or 0)
     except ChatError as error:
         return refuse(error, as_json=as_json)
     except KeyboardInterrupt:
@@ -49,6 +49,13 @@ def perform(name: str, given: dict[str, Any]) -> int:
     finally:
         if seat is not None:
             seat.close()
+
+
+def _done(seat: Seat, code: int) -> int:
+    """The exit code of a verb that has ended; says how many copies there are, where they were asked for."""
+    if seat.copies and seat.copies.got and not seat.json:
+        put(f"  it is on {seat.copies.told(*seat.copies.got)}\n")
+    return code
 
 
 def _runner(noun: str, verb: str) -> Callable[..., int | None]:

@@ -32,8 +32,6 @@ def receipt(got: dict[str, Any]) -> str:
         count = got["members"]
         lines.append(f"  ({count} agents are in #{got['channel']}: --to NAME wakes one, --to-none nobody; @names in the text wake nobody.")
         lines.append(f"   Announcements rather than conversation? redischat mode {got['channel']} broadcast --yes)")
-    if got.get("durable") is not None:
-        lines.append("  on the broker's disk" if got["durable"] else "  not confirmed on disk: this server cannot tell (Redis 7.2 or newer can)")
     lines += [f"  {line}" for line in told_of_budget(got["budget"])]
     if got["warning"]:
         lines.append(f"  {got['warning']}")

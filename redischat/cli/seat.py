@@ -8,6 +8,7 @@ from .. import names
 from ..calls.call import Caller, Once
 from ..errors import Usage
 from ..errors.broker import Sandboxed
+from ..flows.format import alone, checked
 from ..keys import Keys
 from .show import say
 
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 class Seat:
     """One command's place: ``settings``, ``json``, and the broker, connected to on first use."""
 
-    __slots__ = ("_wire", "json", "keys", "settings")
+    __slots__ = ("_wire", "copies", "json", "keys", "settings")
 
-    def __init__(self, settings: Settings, *, json: bool = False) -> None:
-        self.settings, self.json = settings, json
+    def __init__(self, settings: Settings, *, json: bool = False, durable: bool = False, replicas: int | None = None) -> None:
+        self.settings, self.json, self.copies = settings, json, None
+        if durable or replicas or settings.env.get("REDISCHAT_DURABLE") or settings.env.get("REDISCHAT_REPLICAS"):
+            from ..flows.durable import wanted
+
+            self.copies = wanted(settings.env, durable=durable, replicas=replicas)
         self.keys = Keys(names.name("workspace", settings.workspace))
         self._wire: Wire | None = None
 
@@ -71,10 +76,15 @@ class Seat:
 
     def run(self, call: Call) -> Any:
         """One Call."""
-        return self.wire.run(call)
+        return self.drive(alone(call))
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
         """A verb of several steps."""
+        flow = checked(flow, self.keys)
+        if self.copies:
+            from ..flows.durable import durably
+
+            flow = durably(flow, self.copies)
         return self.wire.drive(flow, show)
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from shlex import quote
 
 from .. import names
 from ..calls.call import fresh
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 _NEAR = ("127.0.0.1", "localhost", "::1", "")  # where nobody else's machine finds the broker
 
 
-def add(seat: Seat, *, name: str, observer: bool = False, out: str | None = None) -> int:
+def add(seat: Seat, *, name: str, observer: bool = False, out: str | None = None, host: str = "") -> int:
     """Make a user of this workspace."""
-    return _with_password(seat, name, out, lambda user, secret, database: flows.add(seat.keys, user, secret, observer=observer, database=database))
+    return _with_password(seat, name, out, host, lambda user, secret, database: flows.add(seat.keys, user, secret, observer=observer, database=database))
 
 
-def rotate(seat: Seat, *, name: str, out: str | None = None) -> int:
+def rotate(seat: Seat, *, name: str, out: str | None = None, host: str = "") -> int:
     """Give a user a new password."""
-    return _with_password(seat, name, out, lambda user, secret, database: flows.rotate(seat.keys, user, secret, database=database))
+    return _with_password(seat, name, out, host, lambda user, secret, database: flows.rotate(seat.keys, user, secret, database=database))
 
 
-def _with_password(seat: Seat, name: str, out: str | None, flow: Any) -> int:
+def _with_password(seat: Seat, name: str, out: str | None, host: str, flow: Any) -> int:
     """Run a verb that draws a password, and show it once: on standard output, or into a file that only this user can read."""
     user, secret, place = _user(name), fresh(SECRET_BYTES), Place(seat.settings.url)
     file = _opened(out) if out is not None else None
@@ -43,10 +44,10 @@ def _with_password(seat: Seat, name: str, out: str | None, flow: Any) -> int:
             with suppress(OSError):
                 os.unlink(out)
         raise
-    url = handed(seat.settings.url, user, secret)
+    url = handed(seat.settings.url, user, secret, host)
     if file is not None:
         with open(file, "w", encoding="utf-8") as opened:
-            opened.write(f"REDISCHAT_URL={url}\nREDISCHAT_WORKSPACE={got['workspace']}\n")
+            opened.write(f"REDISCHAT_URL={quote(url)}\nREDISCHAT_WORKSPACE={got['workspace']}\n")
     if seat.json:
         put(record({**got, "out": out, "url": None if out else url}))
         return 0
@@ -54,13 +55,13 @@ def _with_password(seat: Seat, name: str, out: str | None, flow: Any) -> int:
     where = (
         f"  written to {out}: hand that file over\n"
         if out
-        else f"  hand over, it is shown only now:\n\n  export REDISCHAT_URL={url} REDISCHAT_WORKSPACE={got['workspace']}\n\n"
+        else f"  hand over, it is shown only now:\n\n  export REDISCHAT_URL={quote(url)} REDISCHAT_WORKSPACE={got['workspace']}\n\n"
     )
     kind = "may look at" if got["observer"] else "is a user of"
     put(f"{user} {kind} workspace {got['workspace']}, and nothing else there is{ended}\n{where}")
     _tell(got)
-    if place.host in _NEAR:
-        say("that address is this machine's: for another one, put the name there under which it reaches this broker")
+    if not host and place.host in _NEAR:
+        say("that address is this machine's: for another one, say with --host under which name it reaches this broker")
     return 0
 
 
@@ -78,6 +79,10 @@ def _tell(got: dict[str, Any]) -> None:
     if got.get("open"):
         say(
             "whoever says no name to this broker needs no password and may do everything, so this keeps nobody out: switch the user 'default' off (docs/team.md)"
+        )
+    if got.get("drops"):
+        say(
+            "the user 'default' may not do everything, and with its rights a Redis 7.0 reads its append-only file: messages would be lost at a restart. Once: ACL SETUSER default off ~* &* +@all"
         )
 
 

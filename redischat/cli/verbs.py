@@ -17,6 +17,10 @@ COMMON = {
     "--json": ("json", "flag", "one JSON record a line"),
 }
 _IDEM = {"--idem": ("idem", "text", "an idempotency key of your own: the same key within 24 h happens once")}
+DURABLE = {  # of each verb that changes what somebody relies on
+    "--durable": ("durable", "flag", "done only once it is on the broker's disk (else REDISCHAT_DURABLE; Redis >= 7.2)"),
+    "--replicas": ("replicas", "int", "done only once so many replicas have it (else REDISCHAT_REPLICAS); with --durable, on their disks"),
+}
 _OPEN = {
     "--topic": ("topic", "text", "what it is about, one line"),
     "--members": ("members", "text", "a,b: members from the start, even if they first appear days later"),
@@ -34,7 +38,6 @@ _SAY = {
     "--thread": ("thread", "text", "a mark that belongs together"),
     "--title": ("title", "text", "one line above the message"),
     "--status": ("status", "text", "what kind of message (discussion)"),
-    "--durable": ("durable", "flag", "return once it is on the broker's disk (Redis >= 7.2)"),
     "--from": ("from_", "text", "as --as"),
     "--body": ("body", "text", "as TEXT"),
     "--body-file": ("body_file", "text", "as --file"),
@@ -67,6 +70,10 @@ _TAKE_OVER = {
 }
 _HARNESS = {"--harness": ("harness", "text", "a,b: claude, codex, gemini, opencode; or none (else the one that this shell runs in, else those on the PATH)")}
 _SCOPE = {"--scope": ("scope", "text", "whose settings: local (this checkout, claude only), project or user (claude: local; others: user)")}
+_HANDED = {
+    "--out": ("out", "text", "write the URL to hand over into this new file (0600), as variables for a shell, and print none"),
+    "--host": ("host", "text", "HOST or HOST:PORT under which the user reaches this broker (else as I do)"),
+}
 _ANYWAY = {"--anyway": ("anyway", "flag", "also from an environment that looks temporary")}
 _DRY = {"--dry-run": ("dry_run", "flag", "say what would change, and change nothing")}
 
@@ -91,6 +98,7 @@ class Verb:
         self.noun, self.help, self.example, self.required, self.preset = noun, help_, example, required, preset
         self.places = tuple(_place(one) for one in places.split())
         own = flags or {}
+        own = {**own, **DURABLE} if "--idem" in own or "--lease" in own else own
         self.flags = {**own, **{flag: one for flag, one in COMMON.items() if flag not in own}}
         self.runner = runner
 
@@ -256,10 +264,10 @@ VERBS: dict[str, Verb] = {
     "import": Verb("messages", "directory", "a folder of markdown files as a channel", "redischat import ./agent-chat/review", {"--channel": ("channel", "text", "under this name"), **_REPO}, runner="import_folder"),
     "admin user add": Verb("users", "name", "make a user of the broker for one agent or team: this workspace and nothing else", "redischat admin user add heron --workspace team", {
         "--observer": ("observer", "flag", "may only look"),
-        "--out": ("out", "text", "write the URL to hand over into this new file (0600), as variables for a shell, and print none"),
+        **_HANDED,
     }, runner="add"),
     "admin user revoke": Verb("users", "name", "delete a user; its sessions end at once", "redischat admin user revoke heron", runner="revoke"),
-    "admin user rotate": Verb("users", "name", "give a user a new password; its old sessions end", "redischat admin user rotate heron", {"--out": ("out", "text", "as for add")}, runner="rotate"),
+    "admin user rotate": Verb("users", "name", "give a user a new password; its old sessions end", "redischat admin user rotate heron", _HANDED, runner="rotate"),
     "admin user update": Verb("users", "names*", "give users (none named: all of this workspace) the rights that this version needs; passwords stay", "redischat admin user update heron", runner="update"),
     "admin user list": Verb("users", "", "the users of this workspace", "redischat admin user list --all", {"--all": ("all_", "flag", "of every workspace")}, runner="list_"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),

@@ -117,6 +117,21 @@ class NotAllowed(CouldNotLook):
         return text.format_map(_Facts(self.facts, why=why and ": " + why))
 
 
+class NotDurable(CouldNotLook):
+    """A change was to be on disk or on replicas before it counts, and is not known to be. With ``done`` it is stored all the same, and not undone."""
+
+    code = "NOT_DURABLE"
+
+    def sentence(self) -> str:
+        if not self.facts.get("done"):
+            text = "this broker cannot promise {asked}: {why}. Nothing was done. Leave out --durable, unset REDISCHAT_DURABLE, or use another one: redischat whoami"
+            return text.format_map(_Facts(self.facts))
+        what = "#{channel} {seq}" if self.facts.get("seq") else "it"
+        again = "the same command with --idem {idem}" if self.facts.get("idem") else "the same command"
+        text = f"{what} is stored, and not as safe as asked: on {{have}}, not on {{asked}}. If the broker fails now it may be lost. To ask again, which does nothing twice: {again}"
+        return text.format_map(_Facts(self.facts))
+
+
 _NOT_ALLOWED = {  # a sign in the server's words -> what is probably so
     "'eval": "this user may only look, and this verb changes something. Whoever keeps the broker makes users: redischat admin user add NAME",
     "WRONGPASS": "it does not know this user with this password, or not any more (revoked, or given a new one); ask whoever keeps it",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..calls import agents, channels, messages, sessions
-from ..calls.call import Caller, Once, plain
-from ..errors import BrokerRefused, CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
+from ..calls.call import Caller, Once
+from ..errors import CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
 from . import brake
 from .presence import HOW, reached
 from .reading import not_there
@@ -20,10 +20,9 @@ NAMES_SHOWN = 20  # in a receipt; then counts
 STORED_CHARS = 72
 WARN_FROM = 0.9  # of the cap
 OWED_LOOKED_AT = 200  # messages a channel behind my last words
-FSYNC_MS = 3_000
 
 
-def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable: bool = False) -> Flow:
+def say(who: Caller, channel: str, draft: messages.Draft, once: Once) -> Flow:
     """Post, and tell what it costs and whether it reaches anyone. Gives a receipt."""
     members = yield channels.some_members(who.keys, channel)
     others = [one["agent"] for name, one in members.items() if one["here"] and name != who.me]
@@ -50,8 +49,6 @@ def say(who: Caller, channel: str, draft: messages.Draft, once: Once, *, durable
         receipt["silenced"] = [name for name in shown if name not in receipt["listening"]]
     if len(woken) == 1:
         receipt["braked"] = yield from _braked(who, channel, sent["channel"], woken)
-    if durable:
-        receipt["durable"] = yield from _synced()
     return receipt
 
 
@@ -91,15 +88,6 @@ def _braked(who: Caller, channel: str, name: str, woken: list[str]) -> Flow:
         return woken if (yield from brake.since(Caller(who.keys, woken[0]), channel, name, who.me)) else []
     except CouldNotLook:
         return []
-
-
-def _synced() -> Flow:
-    """Wait until the broker has the message on its disk (WAITAOF, from Redis 7.2 on)."""
-    try:
-        reply = yield plain("WAITAOF", 1, 0, FSYNC_MS)
-    except (BrokerRefused, CouldNotLook):
-        return False
-    return int(reply[0]) >= 1
 
 
 def ack(who: Caller, channel: str, seq: int) -> Flow:

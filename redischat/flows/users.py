@@ -23,7 +23,7 @@ EVERYBODY = "default"  # whom the server takes a connection for that says no nam
 
 
 def add(keys: Keys, name: str, password: str, *, observer: bool = False, database: int = 0) -> Flow:
-    """Make a user. Gives ``user workspace observer kept why open``: ``kept`` in the ACL file, else ``why`` not; ``open``: whoever says no name needs no password.
+    """Make a user. Gives ``user workspace observer kept why open drops``: ``kept`` in the ACL file, else ``why`` not; what :func:`_everybody` says.
 
     Raises:
         AdminNeeded, UserExists: nothing was changed.
@@ -32,7 +32,7 @@ def add(keys: Keys, name: str, password: str, *, observer: bool = False, databas
     if before is not None:
         raise UserExists(**{key: before[key] for key in ("user", "workspace", "observer")})
     yield from _written(keys, name, password, observer=observer, database=database)
-    return {"user": name, "workspace": keys.workspace, "observer": observer, **(yield from _kept()), "open": (yield from _open())}
+    return {"user": name, "workspace": keys.workspace, "observer": observer, **(yield from _kept()), **(yield from _everybody())}
 
 
 def revoke(keys: Keys, name: str) -> Flow:
@@ -55,7 +55,7 @@ def rotate(keys: Keys, name: str, password: str, *, database: int = 0) -> Flow:
     before = yield from _ours(keys, name)
     yield from _written(keys, name, password, observer=before["observer"], database=database)
     ended = yield from _asked(users.end(name))
-    return {"user": name, "workspace": keys.workspace, "observer": before["observer"], **(yield from _kept()), "open": (yield from _open()), "ended": ended}
+    return {"user": name, "workspace": keys.workspace, "observer": before["observer"], **(yield from _kept()), **(yield from _everybody()), "ended": ended}
 
 
 def update(keys: Keys, names: Sequence[str] = (), *, database: int = 0) -> Flow:
@@ -116,6 +116,7 @@ def _kept() -> Flow:
     return {"kept": True, "why": None}
 
 
-def _open() -> Flow:
-    everybody = yield from _asked(users.find(EVERYBODY))
-    return bool(everybody and everybody["open"])
+def _everybody() -> Flow:
+    """``open``: whoever says no name needs no password. ``drops``: that user may not do everything, and Redis 7.0 drops at its start what it may not do."""
+    found = yield from _asked(users.find(EVERYBODY))
+    return {"open": bool(found and found["open"]), "drops": bool(found and not found["whole"])}

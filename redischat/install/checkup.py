@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from .. import __version__
-from ..calls import agents, channels, sessions
+from ..calls import agents, channels, sessions, tasks
 from ..calls.call import plain
-from ..errors import ChatError, CouldNotLook
+from ..errors import ChatError, CouldNotLook, NoChannel
+from ..errors.broker import NotAllowed
 from ..hook import session as cards
 from ..hook import wake
 from ..settings import SEVERAL, host, told
 from ..text import age
 from . import detect
 from .doctor import NOTE, OK, START, UNASKED, WRONG, Check
+from .rights import Rights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,12 +41,23 @@ class Ground:
     def __init__(self, settings: Settings, keys: Keys, wire: Wire) -> None:
         self.settings, self.keys = settings, keys
         began = time.monotonic()
-        wire.run(sessions.tick(keys, f"doctor@{host()}", "-", "other"))  # a real script: a PING is answered by servers that can do nothing else
+        looks = self._runs(wire)
         self.took = (time.monotonic() - began) * 1000
         clock = plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
         self.now, self.seats, self.names, self.heads = wire.pipe([clock, sessions.every(keys), agents.everybody(keys), channels.heads(keys)])
         self.info = self._info(wire)
+        self.rights = Rights(wire, looks=looks)
         self.cards = cards.cards(settings.state_dir)
+
+    def _runs(self, wire: Wire) -> bool:
+        """Run a real script: a PING is answered by servers that can do nothing else. Gives whether only one that reads may be run."""
+        try:
+            wire.run(sessions.tick(self.keys, f"doctor@{host()}", "-", "other"))
+        except NotAllowed:
+            with suppress(NoChannel):
+                wire.run(tasks.look(self.keys, "-"))
+            return True
+        return False
 
     @staticmethod
     def _info(wire: Wire) -> dict[str, str]:

@@ -161,6 +161,7 @@ class FullReceipt(Receipt):
     silenced: list[str] = Field(default_factory=list)
     warning: str | None
     durable: bool | None = None
+    replicas: int | None = None
 
 
 class PendingMessage(Record):

@@ -8,7 +8,8 @@ from .record import Record
 class UserAdded(Record):
     """A user with a password that is told only here: ``url`` is what to hand over. ``kept``: it outlives a restart of the server; else ``why`` not.
 
-    ``open``: whoever says no name to this server needs no password, so users keep nobody out. ``ended``: connections that the old password held (rotate).
+    ``open``: whoever says no name to this server needs no password, so users keep nobody out. ``drops``: the user ``default`` may not do everything, and at
+    its next start a Redis 7.0 drops from its append-only file what that user may not do. ``ended``: connections that the old password held (rotate).
     """
 
     user: str
@@ -18,6 +19,7 @@ class UserAdded(Record):
     kept: bool
     why: str | None
     open: bool
+    drops: bool
     ended: int = 0
 
 

@@ -13,6 +13,7 @@ from ..flows import agents as flows
 from ..flows import channels
 from ..models import Identity, WhoAmI
 from ..settings import host
+from .errand import drive
 from .seat import THE_PROGRAM, Seat
 
 if TYPE_CHECKING:
@@ -63,5 +64,5 @@ class Agents(Seat):
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces of this broker, sorted; for users who may see all keys. Needs no identity."""
-        found: list[str] = self._drive(flows.workspaces(self._keys))
+        found: list[str] = drive(self._connection, flows.workspaces(self._keys))
         return found

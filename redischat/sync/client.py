@@ -39,6 +39,9 @@ class Client(
     ``agent``: who speaks (default: as for the command). ``workspace``, ``token``: likewise. ``redis``: a ready client made with ``decode_responses=True``
     instead of all that; then ``agent`` and ``workspace`` are only what is given.
 
+    ``durable``: no change counts before it is on the broker's disk, ``replicas``: before so many replicas have it (with ``durable``: on their disks); else it
+    raises NotDurable, whose ``done`` says whether it is stored all the same. Default: REDISCHAT_DURABLE, REDISCHAT_REPLICAS.
+
     Use it as ``with Client(agent="amy") as chat``, or call :meth:`disconnect` at the end. Connections are opened by the first verb. Verbs may run
     at the same time; each waiting one holds a connection of its own.
 

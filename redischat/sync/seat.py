@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from .. import names
 from ..calls.call import Caller, fresh
 from ..errors import NoIdentity, SpeakAsYourself, Usage
+from ..flows.durable import Copies, durably, wanted
+from ..flows.format import alone, checked
 from ..keys import Keys
 from ..settings import DEFAULT_WORKSPACE, Place, Settings, here, host
 from .connection import Connection, client_of
@@ -32,7 +34,15 @@ class Seat:
     """One agent's place at one broker."""
 
     def __init__(
-        self, url: str | None = None, *, agent: str | None = None, workspace: str | None = None, token: str | None = None, redis: Redis | None = None
+        self,
+        url: str | None = None,
+        *,
+        agent: str | None = None,
+        workspace: str | None = None,
+        token: str | None = None,
+        redis: Redis | None = None,
+        durable: bool = False,
+        replicas: int | None = None,
     ) -> None:
         self._given = redis
         self._settings: Settings | None = None
@@ -46,6 +56,7 @@ class Seat:
         self._keys = Keys(self.workspace)
         self._sit(agent or (found.agent if found else ""), token or (found.token if found else ""))
         self._kept = Kept()
+        self._copies = wanted(found.env if found else {}, durable=durable, replicas=replicas)
         self._session = found.session if found else f"client@{host()}:{fresh(6)}"
 
     def _sit(self, agent: str, token: str) -> None:
@@ -71,10 +82,11 @@ class Seat:
         return self._who
 
     def _run(self, call: Call) -> Any:
-        return self._connection.run(call)
+        return self._drive(alone(call))
 
-    def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
-        return drive(self._connection, flow, show)
+    def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None, *, copies: Copies | None = None) -> Any:
+        flow, copies = checked(flow, self._keys), copies or self._copies
+        return drive(self._connection, durably(flow, copies) if copies else flow, show)
 
     def disconnect(self) -> None:
         """Give the connections back. A verb that is called afterwards opens new ones. A client that was given as ``redis=`` stays its giver's to close."""

@@ -1,0 +1,20 @@
+"""Breaks of a team's broker: rights, users, durability. Judged by mutants.py; a row is (name, file, old, new, tests...)."""
+
+from __future__ import annotations
+
+ISOLATION, USERS, RIGHTS = "tests/test_isolation.py::", "tests/test_users.py::", "tests/test_rights.py::"
+
+TEAM: list[tuple[str, ...]] = [
+    ("users may list keys", "redischat/calls/users.py", '"zscore", "exists",', '"zscore", "scan", "exists",', f"{ISOLATION}test_a_raw_command_gets_nothing_of_another_workspace[valkey]"),
+    ("users reach every workspace", "redischat/calls/users.py", 'else f"~{keys.prefix}*"', 'else "~*"', f"{ISOLATION}test_a_verb_gets_nothing_of_another_workspace[valkey]"),
+    ("users hear every workspace", "redischat/calls/users.py", 'else f"&{keys.prefix}*"', 'else "&*"', f"{ISOLATION}test_a_raw_command_gets_nothing_of_another_workspace[valkey]"),
+    ("an observer may write keys", "redischat/calls/users.py", 'f"%R~{keys.prefix}*" if observer', 'f"~{keys.prefix}*" if observer', f"{RIGHTS}test_a_server_takes_every_word_of_the_rights[valkey-True]"),
+    ("an old password goes on", "redischat/calls/users.py", '*(("resetpass", f">{password}") if password else ())', '*((f">{password}",) if password else ())', f"{USERS}test_a_new_password_ends_the_sessions_of_the_old_one[valkey]"),
+    ("a rotated user's sessions go on", "redischat/flows/users.py", "    ended = yield from _asked(users.end(name))\n", "    ended = 1\n", f"{USERS}test_a_new_password_ends_the_sessions_of_the_old_one[valkey]"),
+    ("another workspace's user is revoked", "redischat/flows/users.py", 'if found is None or found["workspace"] != keys.workspace.lower():', "if found is None:", f"{USERS}test_users_of_others_are_left_alone[valkey]"),
+    ("an observer is not asked to only look", "redischat/calls/call.py", 'elif answer.startswith("NOPERM") and self.script.reads', "elif False and self.script.reads", f"{USERS}test_an_observer_sees_all_of_its_workspace[valkey]"),
+    ("too few copies count", "redischat/flows/durable.py", "got[1] < copies.replicas:", "False:", "tests/races/test_durable.py::test_too_few_copies_are_a_refusal_that_says_what_is_stored[valkey]"),
+    ("marks wait for copies", "redischat/flows/durable.py", "and not call.script.name.startswith(FLEETING)", "", "tests/races/test_durable.py::test_what_is_refused_is_refused_as_ever_and_a_look_waits_for_nothing[valkey]"),
+    ("what cannot be promised is done all the same", "redischat/flows/durable.py", "                able = able or (yield from _able(copies))\n", "                able = True\n", "tests/races/test_durable.py::test_a_promise_that_the_server_cannot_keep_is_refused_before_anything_is_done[valkey]"),
+    ("default has no rights in the box", "docker-compose.yml", "user default off ~* &* +@all", "user default off", "tests/test_box.py::test_the_users_are_made_once_and_talk[redis]"),
+]  # fmt: skip
