@@ -11,7 +11,7 @@ from waiting import wait_until
 TASK = [
     "id", "channel", "title", "status", "owner", "created_by", "depends_on", "files_hint", "acceptance", "lease_expires_at", "branch", "updated_at", "priority",
     "attempt", "token", "ready", "waits_for", "stuck", "stale", "finished_by", "reason", "created_at", "claimed_at", "previous_owner",
-    "previous_lease_expires_at", "dependents",
+    "previous_lease_expires_at", "dependents", "result",
 ]  # fmt: skip
 LEASE = {
     "how", "channel", "id", "token", "lease_expires_at", "attempt", "late_ms", "previous_owner", "previous_lease_expires_at", "files_hint", "locked", "warning",

@@ -44,6 +44,7 @@ CASES = {  # code: its exit status, and commands that provoke it
     "TASK_INVALID_ACCEPTANCE": (2, "task create dock --title x --acceptance y --acceptance ' '", "task update dock A --acceptance 'a\nb'"),
     "TASK_INVALID_PRIORITY": (2, "task create dock --title x --priority 5", "task update dock A --priority 9"),
     "TASK_INVALID_REASON": (2, "task cancel dock A --reason ''", "task reopen dock DONE --reason ' '", "task cancel dock A --reason 'a\nb'"),
+    "TASK_INVALID_RESULT": (2, f"task done dock MINE --result {'x' * 16_385}"),
     "TASK_PATH_OUTSIDE_WORKSPACE": (2, "task create dock --title x --files-hint ../x", "task update dock A --files-hint a,/etc/passwd", "task create dock --title x --files-hint a/../../b"),
     "TASK_INVALID_RECORD": (2, "task claim dock BAD", "task show dock BAD", "task done dock BAD", "task update dock BAD --title x", "task reopen dock BAD --reason x", "task wait dock BAD"),
     "NOTHING_READY": (3, "task next quay", "task next quay --claim"),

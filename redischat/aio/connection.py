@@ -19,9 +19,10 @@ from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RET
 from ..errors import ChatError, Usage
 from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, of_server
 from ..settings import redacted
+from .pool import AsyncPool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
     from ..calls.call import Call
@@ -63,11 +64,12 @@ async def heeding(answer: Awaitable[Any], seconds: float = ANSWER_S) -> Any:
 
 
 class AsyncConnection:
-    """The way through a redis client to its broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, redis: Redis, shown: str, revive: Callable[[], object] | None = None) -> None:
-        self._redis: Any = redis  # its own types know half of its methods
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+        self._pool = AsyncPool(make)
         self.shown, self._revive = shown, revive
+        self._doing: set[asyncio.Future[object]] = set()
 
     async def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""
@@ -83,9 +85,9 @@ class AsyncConnection:
 
     async def _one(self, call: Call) -> Any:
         try:
-            return await heeding(self._redis.execute_command(*call.words()))
+            return await heeding(self._pool.here().execute_command(*call.words()))
         except NoScriptError:
-            return await heeding(self._redis.execute_command(*call.words(whole=True)))
+            return await heeding(self._pool.here().execute_command(*call.words(whole=True)))
 
     async def pipe(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
@@ -107,7 +109,7 @@ class AsyncConnection:
         whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
-            async with self._redis.pipeline(transaction=False) as pipeline:
+            async with self._pool.here().pipeline(transaction=False) as pipeline:
                 for i, call in enumerate(left):
                     pipeline.execute_command(*call.words(whole=whole and not i))
                 replies = await heeding(pipeline.execute(raise_on_error=False))
@@ -129,7 +131,7 @@ class AsyncConnection:
             if not passing(error) or patience.spent(LOADING_S if isinstance(ours, Loading) else RETRY_S):
                 raise ours from error
             if isinstance(error, ReadOnlyError):
-                await self._redis.connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
+                await self._pool.here().connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
         else:
             await self._lost(error, patience)
         await asyncio.sleep(patience.pause())
@@ -147,13 +149,27 @@ class AsyncConnection:
         if patience.spent(RETRY_S):
             raise Unreachable(url=self.shown, why=str(error) or "no answer in time") from error
 
+    def later(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do this beside whatever goes on; :meth:`disconnect` sees it done."""
+        doing = asyncio.ensure_future(work)
+        self._doing.add(doing)
+        doing.add_done_callback(self._done)
+
+    def _done(self, doing: asyncio.Future[object]) -> None:
+        self._doing.discard(doing)
+        if not doing.cancelled():
+            doing.exception()  # a connection that cannot be closed is closed
+
     def pubsub(self) -> Any:
         """A new connection for doorbells, not opened yet."""
-        return self._redis.pubsub()
+        return self._pool.here().pubsub()
 
     async def disconnect(self) -> None:
-        """Give the connections back."""
-        await self._redis.aclose()
+        """Give the connections back that this event loop opened."""
+        here = {one for one in self._doing if one.get_loop() is asyncio.get_running_loop()}
+        if here:
+            await asyncio.wait(here)
+        await self._pool.disconnect()
 
 
 class Patience:

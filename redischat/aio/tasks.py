@@ -118,17 +118,17 @@ class AsyncTasks(AsyncSeat):
         )
         return Lease.model_validate(await self._drive(flow))
 
-    async def task_done(self, channel: str, task: str, *, token: int | None = None, idem: str | None = None) -> TaskMoved:
-        """It is done: ends the lease, and what waited for it can be started (``freed``).
+    async def task_done(self, channel: str, task: str, *, result: str = "", token: int | None = None, idem: str | None = None) -> TaskMoved:
+        """It is done: ends the lease, and what waited for it can be started (``freed``). ``result``: what came of it, kept with the task (16 KiB of text).
 
         Raises:
             LeaseStaleToken, LeaseOwnerMismatch, LeaseRecoveryRequired, TaskInvalidTransition, TaskDependencyNotReady: nothing was changed.
         """
-        return await self._moved("done", channel, task, fence=token, idem=idem)
+        return await self._moved("done", channel, task, fence=token, idem=idem, result=fields.result(result))
 
-    async def task_release(self, channel: str, task: str, *, token: int | None = None, idem: str | None = None) -> TaskMoved:
+    async def task_release(self, channel: str, task: str, *, reason: str = "", token: int | None = None, idem: str | None = None) -> TaskMoved:
         """Give it back, undone: ends the lease. Raises as :meth:`task_done`."""
-        return await self._moved("release", channel, task, fence=token, idem=idem)
+        return await self._moved("release", channel, task, fence=token, idem=idem, reason=fields.blocked(reason))
 
     async def task_block(self, channel: str, task: str, reason: str = "", *, idem: str | None = None) -> TaskMoved:
         """It cannot go on. A task under a lease is released first.
@@ -188,8 +188,8 @@ class AsyncTasks(AsyncSeat):
         """Check the indexes of a board against its records, and mend them. Changes nothing in a whole one."""
         return BoardRepaired.model_validate(await self._drive(flows.repair(self._holder(), fields.channel(channel))))
 
-    async def _moved(self, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "") -> TaskMoved:
-        flow = flows.move(self._holder(), fields.channel(channel), fields.task(task), verb, Once(idem), fence=fence, reason=reason)
+    async def _moved(self, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "", result: str = "") -> TaskMoved:
+        flow = flows.move(self._holder(), fields.channel(channel), fields.task(task), verb, Once(idem), fence=fence, reason=reason, result=result)
         return TaskMoved.model_validate(await self._drive(flow))
 
     def _holder(self) -> Caller:

@@ -13,7 +13,8 @@ from ..flows import board as board_
 from ..flows import fields
 from ..flows import tasks as flows
 from ..text import INDENT, field, inert, when
-from .seat import once
+from ..text import block as block_
+from .seat import once, text_of
 from .show import put, record, records, say
 
 TYPE_CHECKING = False
@@ -92,6 +93,7 @@ def card(one: dict[str, Any]) -> str:
     lines += [f"files_hint: {field(', '.join(one['files_hint'])) or '-'}", f"needed by: {', '.join(one['dependents']) or '-'}"]
     lines += [f"acceptance: {field(item)}" for item in one["acceptance"]]
     lines += [f"{key}: {field(str(one[key]))}" for key in ("reason", "finished_by", "previous_owner", "previous_lease_expires_at") if one[key]]
+    lines += ["result:", block_(one["result"]).rstrip("\n")] if one["result"] else []
     return "\n".join(lines) + "\n" + "".join(f"{INDENT}{line}\n" for line in _ways(one))
 
 
@@ -156,14 +158,16 @@ def granted(seat: Seat, got: dict[str, Any]) -> int:
     )
 
 
-def done(seat: Seat, *, channel: str, task: str, fence: int | None = None, idem: str | None = None) -> int:
+def done(
+    seat: Seat, *, channel: str, task: str, result: str | None = None, result_file: str | None = None, fence: int | None = None, idem: str | None = None
+) -> int:
     """It is done."""
-    return _moved(seat, "done", channel, task, fence=fence, idem=idem)
+    return _moved(seat, "done", channel, task, fence=fence, idem=idem, result=fields.result(text_of(result, result_file, "result")))
 
 
-def release(seat: Seat, *, channel: str, task: str, fence: int | None = None, idem: str | None = None) -> int:
+def release(seat: Seat, *, channel: str, task: str, reason: str | None = None, fence: int | None = None, idem: str | None = None) -> int:
     """Give it back, undone."""
-    return _moved(seat, "release", channel, task, fence=fence, idem=idem)
+    return _moved(seat, "release", channel, task, fence=fence, idem=idem, reason=fields.blocked(reason))
 
 
 def block(seat: Seat, *, channel: str, task: str, reason: str | None = None, idem: str | None = None) -> int:
@@ -181,8 +185,8 @@ def reopen(seat: Seat, *, channel: str, task: str, reason: str, idem: str | None
     return _moved(seat, "reopen", channel, task, reason=fields.reason(reason, TaskInvalidReason), idem=idem)
 
 
-def _moved(seat: Seat, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "") -> int:
-    got = seat.drive(flows.move(_owner(seat), fields.channel(channel), fields.task(task), verb, once(idem), fence=fence, reason=reason))
+def _moved(seat: Seat, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "", result: str = "") -> int:
+    got = seat.drive(flows.move(_owner(seat), fields.channel(channel), fields.task(task), verb, once(idem), fence=fence, reason=reason, result=result))
     late = f" ({got['late_ms'] / 1000:.3g} s after the lease had run out)" if got["late_ms"] else ""
     said = f"{got['id']} is {got['status']}{late}" if got["moved"] else f"{got['id']} was {got['status']} already"
     more = [f"can be started now: {', '.join(got['freed'])}"] if got["freed"] else []

@@ -16,6 +16,7 @@ from ..errors.tasks import (
     TaskInvalidOwner,
     TaskInvalidPriority,
     TaskInvalidReason,
+    TaskInvalidResult,
     TaskInvalidStatus,
     TaskInvalidTitle,
     TaskInvalidUpdate,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+RESULT_BYTES = 16_384  # every look at the board carries it
 LONGEST_LEASE_S = 366 * 86_400
 _LEAST, _MOST = 0, 4  # priorities
 
@@ -117,6 +119,19 @@ def note(text: str | None) -> str:
 def blocked(text: str | None) -> str:
     """Why a task is blocked; may be left out."""
     return _line("reason", text or "", TaskInvalidReason)
+
+
+def result(text: str | None) -> str:
+    """What came of a task; may be left out, and may have many lines."""
+    if not text:
+        return ""
+    try:
+        size = len(names.encoded(text, "result"))
+    except (AttributeError, BadText):
+        raise TaskInvalidResult(why="a result is text in valid Unicode") from None
+    if size > RESULT_BYTES:
+        raise TaskInvalidResult(why=f"a result has up to {RESULT_BYTES} bytes, not {size}: put it into a file or a message, and say which one")
+    return text
 
 
 def _priority(number: int | None) -> int:

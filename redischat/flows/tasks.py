@@ -28,9 +28,9 @@ def update(who: Caller, channel: str, task: str, changes: Sequence[tuple[str, An
     return (yield from _acted(who, channel, tasks.update(who, channel, task.lower(), changes, once=once), dict(changes).get("owner", "-")))
 
 
-def move(who: Caller, channel: str, task: str, verb: str, once: Once, *, fence: int | None = None, reason: str = "") -> Flow:
-    """done, block, release, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt warning``."""
-    return (yield from _acted(who, channel, tasks.move(who, channel, task.lower(), verb, fence=fence, reason=reason, once=once)))
+def move(who: Caller, channel: str, task: str, verb: str, once: Once, *, fence: int | None = None, reason: str = "", result: str = "") -> Flow:
+    """done, block, release, fail, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt warning``."""
+    return (yield from _acted(who, channel, tasks.move(who, channel, task.lower(), verb, fence=fence, reason=reason, result=result, once=once)))
 
 
 def claim(who: Caller, channel: str, task: str, ttl_ms: int, *, steal: bool = False, repository: Callable[[], paths.Repo] | None = None) -> Flow:

@@ -53,7 +53,7 @@ class Task(Record):
 
     ``priority`` 0 (most urgent) to 4. ``attempt``: which one is under way or comes next. ``token``: the last fencing token. ``ready``: it can be started now.
     ``stuck``: it waits, however far, for something cancelled. ``stale``: its lease ran out. ``dependents`` wait for it. ``reason``: why it was blocked,
-    cancelled, reopened or recovered.
+    cancelled, reopened, given back or recovered. ``result``: what whoever finished it left with it.
     """
 
     id: str
@@ -82,6 +82,7 @@ class Task(Record):
     previous_owner: str | None
     previous_lease_expires_at: datetime | None
     dependents: list[str]
+    result: str | None = None
 
 
 class TaskCreated(Record):

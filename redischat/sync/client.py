@@ -10,14 +10,17 @@ from .channels import Channels
 from .claims import Claims
 from .events import Events
 from .messages import Messages
+from .orchestration import Orchestration
 from .paths import Paths
 from .presence import Presence
 from .state import Standing
-from .tasks import Tasks
 from .transcripts import Transcripts
 
 
-class Client(Agents, Presence, Channels, Messages, Transcripts, Claims, Tasks, Paths, Events, Standing):
+class Client(
+    Agents, Presence, Channels, Messages, Transcripts, Claims, Orchestration, Paths, Events,
+    Standing,
+):  # fmt: skip
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
@@ -61,3 +64,8 @@ class Room:
         self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
         self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
+        self.claim_task = partial(chat.claim_task, name)
+
+    def as_(self, agent: str, *, token: str | None = None) -> Room:
+        """The same channel for another agent of this program."""
+        return Room(self.chat.as_(agent, token=token), self.name)

@@ -19,6 +19,7 @@ from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RET
 from ..errors import ChatError, Usage
 from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, of_server
 from ..settings import redacted
+from .pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,10 +57,10 @@ def heeding(answer: Any, seconds: float = ANSWER_S) -> Any:
 
 
 class Connection:
-    """The way through a redis client to its broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, redis: Redis, shown: str, revive: Callable[[], object] | None = None) -> None:
-        self._redis: Any = redis  # its own types know half of its methods
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+        self._pool = Pool(make)
         self.shown, self._revive = shown, revive
 
     def run(self, call: Call) -> Any:
@@ -76,9 +77,9 @@ class Connection:
 
     def _one(self, call: Call) -> Any:
         try:
-            return heeding(self._redis.execute_command(*call.words()))
+            return heeding(self._pool.here().execute_command(*call.words()))
         except NoScriptError:
-            return heeding(self._redis.execute_command(*call.words(whole=True)))
+            return heeding(self._pool.here().execute_command(*call.words(whole=True)))
 
     def pipe(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one write; their answers in order. The first refusal is raised, after all were answered."""
@@ -100,7 +101,7 @@ class Connection:
         whole = False
         while len(done) < len(calls):
             left = calls[len(done) :]
-            with self._redis.pipeline(transaction=False) as pipeline:
+            with self._pool.here().pipeline(transaction=False) as pipeline:
                 for i, call in enumerate(left):
                     pipeline.execute_command(*call.words(whole=whole and not i))
                 replies = heeding(pipeline.execute(raise_on_error=False))
@@ -122,7 +123,7 @@ class Connection:
             if not passing(error) or patience.spent(LOADING_S if isinstance(ours, Loading) else RETRY_S):
                 raise ours from error
             if isinstance(error, ReadOnlyError):
-                self._redis.connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
+                self._pool.here().connection_pool.disconnect(inuse_connections=False)  # a demoted primary: the name may lead elsewhere by now
         else:
             self._lost(error, patience)
         time.sleep(patience.pause())
@@ -142,11 +143,11 @@ class Connection:
 
     def pubsub(self) -> Any:
         """A new connection for doorbells, not opened yet."""
-        return self._redis.pubsub()
+        return self._pool.here().pubsub()
 
     def disconnect(self) -> None:
-        """Give the connections back."""
-        self._redis.close()
+        """Give the connections back that were opened."""
+        self._pool.disconnect()
 
 
 class Patience:
