@@ -8,7 +8,6 @@ from .agents import AsyncAgents
 from .channels import AsyncChannels
 from .claims import AsyncClaims
 from .events import AsyncEvents
-from .messages import AsyncMessages
 from .orchestration import AsyncOrchestration
 from .paths import AsyncPaths
 from .presence import AsyncPresence
@@ -17,7 +16,7 @@ from .transcripts import AsyncTranscripts
 
 
 class AsyncClient(
-    AsyncAgents, AsyncPresence, AsyncChannels, AsyncMessages, AsyncTranscripts, AsyncClaims, AsyncOrchestration, AsyncPaths, AsyncEvents,
+    AsyncAgents, AsyncPresence, AsyncChannels, AsyncTranscripts, AsyncClaims, AsyncOrchestration, AsyncPaths, AsyncEvents,
     AsyncStanding,
 ):  # fmt: skip
     """One agent at one broker.
@@ -63,7 +62,7 @@ class AsyncRoom:
         self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
         self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
-        self.claim_task = partial(chat.claim_task, name)
+        self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
 
     def as_(self, agent: str, *, token: str | None = None) -> AsyncRoom:
         """The same channel for another agent of this program."""

@@ -89,6 +89,11 @@ class AsyncMessages(AsyncSeat):
         kept = self._kept.give(rooms)
         if kept is not None:
             return kept
+        got = await self._shown(flow)
+        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
+
+    async def _shown(self, flow: Generator[Any, Any, Any]) -> Any:
+        """A flow's result. What it showed is kept if this is interrupted: it is acked, or about to be."""
         shown: list[Show] = []
 
         async def show(asked: Show) -> int:
@@ -97,12 +102,11 @@ class AsyncMessages(AsyncSeat):
             return len(asked.messages)
 
         try:
-            got = await self._drive(flow, show)
+            return await self._drive(flow, show)
         except BaseException:
             for one in shown:
                 self._kept.keep(one)
             raise
-        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
 
     async def ack(self, channel: str, seq: int) -> Ack:
         """Everything in a channel up to message ``seq`` is dealt with, seen or not. Marks only rise: acking again, or less, changes nothing.

@@ -1,4 +1,4 @@
-"""claim_task: what programs that lead agents have beside the verbs of the command."""
+"""claim_task, ask: what programs that lead agents have beside the verbs of the command."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from .. import names
+from ..calls.call import Once, fresh
+from ..calls.messages import Draft
 from ..calls.tasks import LEASE_S
-from ..flows import fields, work
+from ..errors import Usage
+from ..flows import asking, fields, work
+from ..models import Message
 from .blocks import AsyncWork, Hold
+from .messages import STATUS, AsyncMessages
+from .seat import room
 from .started import AsyncStarted
 from .tasks import AsyncTasks
 
@@ -16,7 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class AsyncOrchestration(AsyncTasks):
+ASK_S = 600.0
+
+
+class AsyncOrchestration(AsyncTasks, AsyncMessages):
     """Steps that belong together, each safe to cancel."""
 
     def claim_task(
@@ -46,10 +55,42 @@ class AsyncOrchestration(AsyncTasks):
     async def _claimed(
         self, channel: str, task: str | None, *, ttl: float, wait: float | None, steal_expired: bool, on_error: Literal["release", "block"]
     ) -> AsyncWork:
-        who, room, ms = self._holder(), fields.channel(channel), fields.milliseconds(ttl)
+        who, name, ms = self._holder(), fields.channel(channel), fields.milliseconds(ttl)
         wanted = work.Wanted(
             "" if task is None else fields.task(task), ms, wait=None if wait is None else names.seconds("wait", wait), steal=steal_expired,
             repository=self._repository(),
         )  # fmt: skip
-        got: tuple[dict[str, Any], dict[str, Any]] = await self._drive(work.take(who, room, wanted, time.monotonic))
-        return AsyncWork.model_validate(got[1]).hand(Hold(self._connection, who, room, ms), on_error)
+        got: tuple[dict[str, Any], dict[str, Any]] = await self._drive(work.take(who, name, wanted, time.monotonic))
+        return AsyncWork.model_validate(got[1]).hand(Hold(self._connection, who, name, ms), on_error)
+
+    async def ask(
+        self,
+        channel: str,
+        agent: str,
+        question: str,
+        *,
+        timeout: float = ASK_S,  # noqa: ASYNC109 - the verb's own
+        thread: str = "",
+        title: str = "",
+        status: str = STATUS,
+        idem: str | None = None,
+    ) -> Message:
+        """Ask one agent in a channel, which rings it, and wait for the answer: its message that replies to the question (``reply_to``).
+
+        Nothing else is taken: other messages stay unread. The answer counts as read unless something unread stands before it; then it comes once more in its
+        turn. Cancelled, the question stands and the answer stays unread; with the same ``idem`` (24 hours) it is not asked twice, and an answer that came
+        meanwhile is found.
+
+        Raises:
+            TimedOut: no answer within ``timeout`` seconds; ``live``, ``how`` and ``last_active`` say how it is with ``agent``, ``seq`` which message stands.
+            UnknownRecipient, NotMember, NoChannel, KeyReused: nothing was asked.
+            RecipientLeft: before (nothing was asked), or meanwhile. ChannelClosed: likewise.
+        """
+        name, whom = room(channel), names.agent(agent)
+        if whom.lower() == self._me().me:
+            raise Usage(message=f"{whom} cannot ask itself: an agent never hears its own voice")
+        draft = Draft(
+            names.body(question), to=(whom,), thread=names.line("thread", thread), title=names.line("title", title), status=names.line("status", status)
+        )
+        asked = asking.Question(whom, draft, Once(idem), seconds=names.seconds("timeout", timeout), request=fresh(16), lease=fresh(6))
+        return Message.model_validate(await self._shown(asking.ask(self._me(), name, asked, time.monotonic)))

@@ -9,7 +9,6 @@ from .agents import Agents
 from .channels import Channels
 from .claims import Claims
 from .events import Events
-from .messages import Messages
 from .orchestration import Orchestration
 from .paths import Paths
 from .presence import Presence
@@ -18,7 +17,7 @@ from .transcripts import Transcripts
 
 
 class Client(
-    Agents, Presence, Channels, Messages, Transcripts, Claims, Orchestration, Paths, Events,
+    Agents, Presence, Channels, Transcripts, Claims, Orchestration, Paths, Events,
     Standing,
 ):  # fmt: skip
     """One agent at one broker.
@@ -64,7 +63,7 @@ class Room:
         self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
         self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
-        self.claim_task = partial(chat.claim_task, name)
+        self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
 
     def as_(self, agent: str, *, token: str | None = None) -> Room:
         """The same channel for another agent of this program."""

@@ -90,6 +90,11 @@ class Messages(Seat):
         kept = self._kept.give(rooms)
         if kept is not None:
             return kept
+        got = self._shown(flow)
+        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
+
+    def _shown(self, flow: Generator[Any, Any, Any]) -> Any:
+        """A flow's result. What it showed is kept if this is interrupted: it is acked, or about to be."""
         shown: list[Show] = []
 
         def show(asked: Show) -> int:
@@ -98,12 +103,11 @@ class Messages(Seat):
             return len(asked.messages)
 
         try:
-            got = self._drive(flow, show)
+            return self._drive(flow, show)
         except BaseException:
             for one in shown:
                 self._kept.keep(one)
             raise
-        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
 
     def ack(self, channel: str, seq: int) -> Ack:
         """Everything in a channel up to message ``seq`` is dealt with, seen or not. Marks only rise: acking again, or less, changes nothing.
