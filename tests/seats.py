@@ -31,7 +31,14 @@ class Awaited:
 
     def __getattr__(self, name):
         found = getattr(self.chat, name)
-        wrapper = {"channel": Awaited, "as_": Awaited, "take": AwaitedTake, "listen": AwaitedListening}.get(name)
+        wrapper = {
+            "channel": Awaited,
+            "as_": Awaited,
+            "take": AwaitedTake,
+            "listen": AwaitedListening,
+            "gather": AwaitedListening,
+            "events": AwaitedListening,
+        }.get(name)
         if name in STARTED:
             return partial(AwaitedStarted, found)
         if wrapper is not None:

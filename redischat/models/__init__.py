@@ -8,6 +8,7 @@ from .agents import Identity, WhoAmI
 from .channels import Briefing, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
+from .orchestration import Gathered, Happening, Meeting
 from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, PathWaiter, TakenOver, Unlocked, UnlockedPath
 from .record import Audience, Record
 from .sessions import Present, Reach, Session, Wake
@@ -34,6 +35,8 @@ __all__ = [
     "Evidence",
     "Exported",
     "FullReceipt",
+    "Gathered",
+    "Happening",
     "HeldLock",
     "HeldPaths",
     "History",
@@ -48,6 +51,7 @@ __all__ = [
     "LockedPath",
     "Locks",
     "Malformed",
+    "Meeting",
     "Member",
     "Message",
     "Messages",

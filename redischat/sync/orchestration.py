@@ -1,5 +1,5 @@
 # Made from ../aio by tests/unasync.py; edit that, not this.
-"""claim_task, ask: what programs that lead agents have beside the verbs of the command."""
+"""claim_task, ask, gather, barrier: what programs that lead agents have beside the verbs of the command."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from ..calls.call import Once, fresh
 from ..calls.messages import Draft
 from ..calls.tasks import LEASE_S
 from ..errors import Usage
-from ..flows import asking, fields, work
-from ..models import Message
+from ..flows import asking, fields, gathering, meeting, work
+from ..models import Gathered, Meeting, Message
 from .blocks import Work, Hold
+from .delivery import streaming
 from .messages import STATUS, Messages
 from .seat import room
 from .tasks import Tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
     from typing import Any
 
 
 ASK_S = 600.0
+GATHER_S = 3_600.0
+MEET_S = 600.0
 
 
 class Orchestration(Tasks, Messages):
@@ -94,3 +98,45 @@ class Orchestration(Tasks, Messages):
         )
         asked = asking.Question(whom, draft, Once(idem), seconds=names.seconds("timeout", timeout), request=fresh(16), lease=fresh(6))
         return Message.model_validate(self._shown(asking.ask(self._me(), name, asked, time.monotonic)))
+
+    def gather(
+        self,
+        channel: str,
+        name: str,
+        tasks: Mapping[str, str],
+        *,
+        brief: str = "",
+        priority: int | None = None,
+        timeout: float = GATHER_S,
+    ) -> Generator[Gathered]:
+        """One task for each agent (``tasks``: agent -> title), and what becomes of them as it comes: ``for part in chat.gather("board", "round-1", {...})``.
+
+        The tasks are ``<name>.<agent>`` on the channel's board, meant for these agents; a message rings those that have not begun (``brief`` is added to it).
+        An agent answers by ``task done --result``, or refuses by ``task block --reason``. It ends when all are over, or after ``timeout`` seconds, and then
+        the others come as late. A lease that runs out comes as died at once, and does not end anything: ``task_recover``, or another worker, may finish it.
+
+        The state is the board. A gather of the same name goes on, after a restart, too: no task is made twice, and results that were given come again.
+        Cancelled, it leaves only the tasks.
+
+        Raises:
+            UnknownRecipient, RecipientLeft, NotMember, TaskChannelNotFound: no task was made.
+            KeyReused: there is a gather of that name with another title for an agent.
+            TaskInvalidId, TaskInvalidTitle, Usage: nothing was sent.
+        """
+        if not tasks or len({agent.lower() for agent in tasks}) < len(tasks):
+            raise Usage(message="a gather is for one or more agents, each named once: {'amy': 'Review src/a.py'}")
+        wanted = gathering.Wanted(name, tasks, brief=brief, priority=priority, seconds=names.seconds("timeout", timeout))
+        return streaming(self._connection, gathering.gather(self._holder(), fields.channel(channel), wanted, time.monotonic), Gathered)
+
+    def barrier(self, channel: str, name: str, parties: int | Sequence[str], *, timeout: float = MEET_S) -> Meeting:  # noqa: ASYNC109 - the verb's own
+        """Wait until so many agents, or all that are named, have come to the barrier ``name``: then all of them go on.
+
+        The state are claims of the channel (``<name>.<agent>``, and ``<name>`` once they have met): whoever restarts and comes again is there already, and of
+        those who met nobody waits again. The next round needs another name. Cancelled or out of time, the caller has not come.
+
+        Raises:
+            TimedOut: with ``arrived`` and ``missing``.
+            NoChannel, BadName, Usage: nothing was changed.
+        """
+        wanted = meeting.Barrier(name, parties, names.seconds("timeout", timeout))
+        return Meeting.model_validate(self._drive(meeting.meet(self._me(), room(channel), wanted, time.monotonic)))
