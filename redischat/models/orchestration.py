@@ -35,8 +35,8 @@ class Meeting(Record):
 class Happening(Record):
     """Something that happened in a channel, for whoever watches.
 
-    ``kind``: task.created, task.updated, lease.claimed, lease.lapsed, path.lock.acquired, claim.claimed, ... (an audit's status), notice.left, notice.closed, ...,
-    event.status, event.capability, or path.lock.lapsed. ``subject``: the task, lock or claim that it is about. ``facts``: for programs; ``text``: for people.
+    ``kind``: task.created, task.updated, lease.claimed, lease.lapsed, path.locked, claim.claimed, ... (an audit's status), notice.left, notice.closed, ...,
+    event.status, event.capability, or path.lapsed (a lock that ran out). ``subject``: the task, lock or claim that it is about. ``facts``: for programs; ``text``: for people.
     ``position``: give it as ``since`` to go on behind it.
     """
 

@@ -65,6 +65,7 @@ class Room:
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
         self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
         self.gather, self.barrier = partial(chat.gather, name), partial(chat.barrier, name)
+        self.events = partial(chat.events, name)
 
     def as_(self, agent: str, *, token: str | None = None) -> Room:
         """The same channel for another agent of this program."""

@@ -1,9 +1,10 @@
 # Made from ../aio by tests/unasync.py; edit that, not this.
-"""claim_task, ask, gather, barrier: what programs that lead agents have beside the verbs of the command."""
+"""claim_task, ask, gather, barrier, events: what programs that lead agents have beside the verbs of the command."""
 
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from .. import names
@@ -11,8 +12,8 @@ from ..calls.call import Once, fresh
 from ..calls.messages import Draft
 from ..calls.tasks import LEASE_S
 from ..errors import Usage
-from ..flows import asking, fields, gathering, meeting, work
-from ..models import Gathered, Meeting, Message
+from ..flows import asking, fields, gathering, meeting, watching, work
+from ..models import Gathered, Happening, Meeting, Message
 from .blocks import Work, Hold
 from .delivery import streaming
 from .messages import STATUS, Messages
@@ -140,3 +141,19 @@ class Orchestration(Tasks, Messages):
         """
         wanted = meeting.Barrier(name, parties, names.seconds("timeout", timeout))
         return Meeting.model_validate(self._drive(meeting.meet(self._me(), room(channel), wanted, time.monotonic)))
+
+    def events(self, *channels: str, since: str | None = None, timeout: float | None = None) -> Generator[Happening]:
+        """What happens in these channels (none named: in all of the workspace), as it happens: ``for happening in chat.events("board")``.
+
+        Changes of tasks, claims and locks, leases and locks that run out, who left, closed or changed a channel, and what harnesses tell, each of these three in its
+        order. Talk is not in it: that is for :meth:`listen`. It begins now, with what has run out already, or behind ``since``, the ``position`` of a happening, which survives
+        restarts. Marks nothing, needs no identity and no membership, asks nothing while nothing happens. ``timeout``: raise when nothing happens for so long.
+
+        Raises:
+            NoChannel: there is none of that name, or not any more.
+            TimedOut: nothing happened for ``timeout`` seconds.
+            Usage: ``since`` is no position.
+        """
+        seconds = inf if timeout is None else names.seconds("timeout", timeout)
+        watcher = watching.Watch(self._who, [room(one) for one in channels], since, seconds)
+        return streaming(self._connection, watching.watch(watcher, time.monotonic), Happening)
