@@ -68,7 +68,7 @@ async def test_whoever_watches_sees_tasks_locks_claims_notices_and_events_and_no
     ]  # fmt: skip
     assert [one.kind for one in seen if one.kind.startswith("path.")] == ["path.locked", "path.lock.unlocked"]
     assert seen[0].facts["task"] == "A"
-    assert next(one for one in seen if one.kind == "event.status").facts == {"status": "idle", "detail": "waits"}
+    assert next(one for one in seen if one.kind == "event.status").facts == {"harness": "claude-code", "status": "idle", "detail": "waits"}
 
 
 async def test_leases_and_locks_that_run_out_are_seen_when_they_do(sit):
