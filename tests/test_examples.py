@@ -33,7 +33,7 @@ def test_an_example_runs_twice_and_says_what_happened(name):
     with town_with() as town:
         place = town.person("work")
         for _ in range(2):
-            run = [sys.executable, "-W", "error", EXAMPLES / f"{name}.py"]
+            run = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")]
             done = subprocess.run(run, cwd=place.directory, env={**town.env, **place.env}, capture_output=True, text=True, timeout=SECONDS, check=False)
             assert (done.returncode, done.stderr) == (0, ""), done
             said = [line.partition(" 0.")[0] for line in done.stdout.splitlines()]
