@@ -60,11 +60,13 @@ async def test_who_refuses_who_died_and_who_is_late_is_told(sit):
     dora = sit("dora")
     await dora.join("dock")
     work = {**WORK, "dora": "Review src/c.py", "Amy": "Review src/d.py"}
-    gathering = amy.gather("dock", "round-1", work, timeout=3)
+    gathering = amy.gather("dock", "round-1", work, timeout=LONG)
     first = asyncio.create_task(parts(gathering, 2))
     await made(bob, 4)
     await bob.task_block("dock", "round-1.bob", "I wrote it")
     await carl.task_claim("dock", "round-1.carl", ttl=0.2)
+    async with asyncio.timeout(LONG / 2):  # as soon as it is so, not at the end
+        await first
     assert sorted(told(await first)) == [("bob", "refused", "I wrote it"), ("carl", "died", None)]
     rest = asyncio.create_task(parts(amy.gather("dock", "round-1", work, timeout=2)))
     await amy.task_cancel("dock", "round-1.Amy", "not needed")
