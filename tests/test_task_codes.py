@@ -18,7 +18,7 @@ CASES = {  # code: its exit status, and commands that provoke it
     "TASK_INVALID_COMMAND": (2, "task frobnicate dock", "task claim dock A --frob", "task claim dock A --token 5", "task list dock --read"),
     "TASK_INVALID_ARGUMENT": (
         2, "task claim dock", "task create dock", "task claim dock A --lease many", "task create dock --title x --priority high", "task list dock A", "task recover dock GONE",
-        "task done dock MINE --token -1", "task cancel dock A", "task create dock --title x --title y",
+        "task done dock MINE --token -1", "task wait dock A --timeout -1", "task wait dock A --timeout -0.5", "task cancel dock A", "task create dock --title x --title y",
     ),
     "TASK_INVALID_CHANNEL": (2, "task list ../x", "task create a/b --title x", "task next all", "task graph ''", "task wait x. A"),
     "TASK_CHANNEL_NOT_FOUND": (2, "task list dokc", "task create nope --title x", "task claim nope A", "task show nope A", "task next nope", "task recover-pending nope", "task wait nope A"),
@@ -39,7 +39,8 @@ CASES = {  # code: its exit status, and commands that provoke it
     "TASK_INVALID_UPDATE": (2, "task update dock A", "task update dock A --owner bob --clear-owner", "task update dock A --branch b --clear-branch"),
     "TASK_INVALID_TITLE": (2, "task create dock --title 'a\nb'", "task update dock A --title 'a\rb'", f"task create dock --title {'x' * 501}"),
     "TASK_INVALID_BRANCH": (2, "task create dock --title x --branch ' '", "task update dock A --branch 'a\nb'"),
-    "TASK_INVALID_OWNER": (2, "task create dock --title x --owner ''", "task update dock A --owner a/b", "task update dock A --owner all"),
+    "TASK_INVALID_OWNER": (2, "task create dock --title x --owner ''", "task update dock A --owner a/b", "task update dock A --owner all", "task list dock --as a/b", "task list dock --mine --as a/b", "task show dock A --as x.", "task graph dock --as all",
+        "task wait dock A --as a/b --timeout 0", "task next dock --as a/b"),
     "TASK_INVALID_CREATED_BY": (2, "task create dock --title x --as a/b", "task create dock --title x --from everyone"),
     "TASK_INVALID_ACCEPTANCE": (2, "task create dock --title x --acceptance y --acceptance ' '", "task update dock A --acceptance 'a\nb'"),
     "TASK_INVALID_PRIORITY": (2, "task create dock --title x --priority 5", "task update dock A --priority 9"),
@@ -60,7 +61,7 @@ CASES = {  # code: its exit status, and commands that provoke it
     "LEASE_NOT_EXPIRED": (2, "task recover dock HELD --reason x", "task recover dock MINE --reason x"),
     "LEASE_NOT_FOUND": (2, "task renew dock A", "task recover dock A --reason x", "task renew dock DONE"),
     "LEASE_MUTATION_REQUIRED": (2, "task block dock MINE", "task update dock MINE --status done", "task update dock MINE --owner bob", "task update dock MINE --clear-owner"),
-    "LEASE_INVALID_OWNER": (2, "task claim dock A --as a/b", "task renew dock A --as x.", "task recover-pending dock --as all"),
+    "LEASE_INVALID_OWNER": (2, "task claim dock A --as a/b", "task renew dock A --as x.", "task recover-pending dock --as all", "task next dock --claim --as a/b"),
     "LEASE_INVALID_REASON": (2, "task recover dock GONE --reason ' '", "task recover dock GONE --reason 'a\nb'"),
     "LEASE_INVALID_DURATION": (
         2, "task claim dock A --lease 0", "task claim dock A --lease-seconds -5", "task renew dock MINE --ttl nan", "task recover dock GONE --reason x --lease inf",

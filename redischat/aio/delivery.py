@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
-from ..errors import ChannelClosed
+from ..errors import ChannelClosed, Usage
 from ..models import Gathered, Happening, Message, Note, Reading
 from .errand import AsyncErrand
 from .renewal import AsyncRenewal
@@ -28,6 +28,8 @@ class Lease:
     __slots__ = ("key", "seconds", "who")
 
     def __init__(self, who: Caller, key: str, seconds: float) -> None:
+        if not seconds > 0:  # also nan
+            raise Usage(message=f"a lease is more than 0 seconds, not {seconds}")
         self.who, self.key, self.seconds = who, key, seconds
 
     @property

@@ -62,7 +62,7 @@ class AsyncOrchestration(AsyncTasks, AsyncMessages):
     ) -> AsyncWork:
         who, name, ms = self._holder(), fields.channel(channel), fields.milliseconds(ttl)
         wanted = work.Wanted(
-            "" if task is None else fields.task(task), ms, wait=None if wait is None else names.seconds("wait", wait), steal=steal_expired,
+            "" if task is None else fields.task(task), ms, wait=None if wait is None else fields.waited("wait", wait), steal=steal_expired,
             repository=self._repository(),
         )  # fmt: skip
         got: tuple[dict[str, Any], dict[str, Any]] = await self._drive(work.take(who, name, wanted, time.monotonic))

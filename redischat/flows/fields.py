@@ -9,6 +9,7 @@ from ..errors.leases import LeaseInvalidDuration, LeaseInvalidReason
 from ..errors.tasks import (
     TaskDuplicateDependency,
     TaskInvalidAcceptance,
+    TaskInvalidArgument,
     TaskInvalidBranch,
     TaskInvalidChannel,
     TaskInvalidDependencyId,
@@ -155,6 +156,14 @@ def milliseconds(seconds: float, refused: type[ChatError] = LeaseInvalidDuration
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= LONGEST_LEASE_S:  # also nan
         raise refused(seconds=str(seconds), most=LONGEST_LEASE_S)  # JSON has no nan
     return max(1, int(seconds * 1000))
+
+
+def waited(what: str, seconds: float) -> float:
+    """How long to wait for a task: 0 (look once) or more."""
+    try:
+        return names.seconds(what, seconds)
+    except Usage as error:
+        raise TaskInvalidArgument(message=error.sentence()) from None
 
 
 def resolution(text: str | None) -> None:

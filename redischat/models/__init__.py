@@ -13,7 +13,7 @@ from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, P
 from .record import Audience, Record
 from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
-from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskMoved, Unclaimed, Waits
+from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskList, TaskMoved, Unclaimed, Waits
 from .transcripts import Double, Exported, Imported, Malformed
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "Task",
     "TaskChanged",
     "TaskCreated",
+    "TaskList",
     "TaskMoved",
     "Unclaimed",
     "Unlocked",

@@ -171,7 +171,7 @@ class Messages(Seat):
         """
         rooms = [room(one) for one in channels]
         asked = reading.Waiting(
-            rooms, seconds=max(0.0, timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
+            rooms, seconds=names.seconds("timeout", timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
         )
         return self._handed(rooms, standing.wait(self._me(), asked, fresh(6), time.monotonic, fresh(16)))
 
