@@ -31,7 +31,7 @@ ch:<c>:messages       stream   0-<seq>: f k w t x b, then to r th h s as given, 
 ch:<c>:audits         stream   <seq of the last message>-<n>                                               tasks, paths
 ch:<c>:events         stream   0-<n>                                                                       events
 ch:<c>:tasks          hash     task -> its words (scripts/parts/task.lua)                                  tasks
-ch:<c>:texts          hash     "task what" -> title, branch, reason; files and acceptance as JSON lists    tasks
+ch:<c>:texts          hash     "task what" -> title, branch, reason, result; files, acceptance as JSON    tasks
 ch:<c>:links          hash     task -> ",a,b,": the tasks that depend on it                                tasks
 ch:<c>:ready          zset     the tasks that can be started, by priority, then age                        tasks
 ch:<c>:leases         zset     the tasks under a lease, by its end                                         tasks

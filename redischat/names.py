@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import BadName, BadText, TooLarge
+from .errors import BadName, BadText, TooLarge, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +118,17 @@ def line(what: str, text: str) -> str:
     if len(text.splitlines()) > 1 or text.endswith(("\n", "\r")):
         raise BadText(message=f"a {what} is one line: put the rest into the message")
     return text
+
+
+def seconds(what: str, given: float) -> float:
+    """``given`` if it may be how long somebody waits: 0 (look once) or more.
+
+    Raises:
+        Usage: it is less than that, or no number.
+    """
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:  # also nan
+        raise Usage(message=f"{what} is a number of seconds, 0 or more, not {given}")
+    return given
 
 
 def nearest(wanted: str, known: list[str]) -> str | None:

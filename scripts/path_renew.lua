@@ -1,10 +1,11 @@
 -- Keep locks that I hold: never shortened, tokens stay. One that ran out is renewed as long as nobody recovered it; `fence`: only if that is still its token.
+-- `quiet` leaves no audit, unless one had run out: a program keeps what it works under, as hooks do.
 -- Replies: {"ok", name, display, late_ms (-1: in time), then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"} {"not_you", ...}
 -- {"no_channel", channel} {"damaged", name} {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
 -- {"path_lock_stale_token", name, target, token, current, holder} {"path_lock_conflict", ...} (it ran out, and who stood in line is offered it)
 -- with: request, speak, head, stand, audit, held, lock, refuse, mine, named
 local agents, heads, audits, live, held, order, owners, locks, repos, scratch, idem = unpack(KEYS)
-local channel, me, token, agent, keep_s, ttl, fence, all = unpack(ARGV)
+local channel, me, token, agent, keep_s, ttl, fence, all, quiet = unpack(ARGV)
 -- then ARGV: target and path, in turn
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
@@ -15,7 +16,7 @@ if past then return past end
 local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
 local found, refusal
-if all == "1" then found = all_of(me) else found, refusal = named(name, {unpack(ARGV, 9)}, me) end
+if all == "1" then found = all_of(me) else found, refusal = named(name, {unpack(ARGV, 10)}, me) end
 if not found then return refusal end
 if #found == 0 then return {"path_lock_not_found", name, "--all"} end
 
@@ -29,7 +30,7 @@ for _, h in ipairs(found) do
     end
 end
 local ids, paths = by_lock(found)
-for _, id in ipairs(ids) do
+for _, id in ipairs(quiet == "1" and late < 0 and {} or ids) do
     local shown, repo = {}, string.match(paths[id][1], "^[^/]*")
     for i, path in ipairs(paths[id]) do shown[i] = show(path) end
     local facts = {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n"), "expires_at", ends}

@@ -1,5 +1,5 @@
 -- Take a task under a lease (claim), keep one that I hold (renew), or take over one whose lease ran out (recover). The same holder again is a renewal and
--- keeps its token, also after its lease ran out, as long as nobody recovered it. Doing it twice does it once.
+-- keeps its token, also after its lease ran out, as long as nobody recovered it. Doing it twice does it once. keep: renew, and leave an audit only if it had run out.
 -- Replies: {"ok", claimed|renewed|recovered, name, id, token, expires_ms, attempt, late_ms (-1: in time), previous owner, its expires_ms, file hints}
 -- {"again", reply} (of a recovery: to recover what is mine by now would be refused)
 -- {"not_you", ...} {"no_channel", channel} {"damaged", name} {"task_not_found", name, id} {"task_invalid_record", name, id}
@@ -19,7 +19,7 @@ local display, name, head = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
 local t, refusal = load_task(tasks, name, id)
 if not t then return refusal end
-local place = {name = name, head = head, channel = channel}
+local place = {name = name, head = head, channel = channel, quiet = want == "keep"}
 
 local function taken(how)
     local reply = give(keys, place, id, t, display, tonumber(ttl), how, reason)
@@ -29,7 +29,7 @@ local function taken(how)
 end
 local old = outdated(t, name, fence)
 if old then return old end
-if want == "renew" then
+if want == "renew" or want == "keep" then
     if not held(t) then return {"lease_not_found", name, t.id, t.status} end
     return foreign(t, name, me) or taken("renewed")
 end

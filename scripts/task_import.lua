@@ -7,7 +7,7 @@ local world, heads, agents, meta, tasks, texts, links, ready, leases, leased, au
 local channel, me, token, agent, keep, base, total = unpack(ARGV)
 -- then ARGV: id status owner by priority number attempt fenced expires claimed created updated deps before before_expires finisher, then TEXTS, repeated
 local FIRST, WORD = 8, 16
-local TEXTS = {"title", "files", "acceptance", "branch", "reason"}
+local TEXTS = {"title", "files", "acceptance", "branch", "reason", "result"}
 local ROW = WORD + #TEXTS
 
 local past = again(idem)

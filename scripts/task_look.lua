@@ -5,7 +5,7 @@
 local heads, tasks, texts, links = unpack(KEYS)
 local channel = unpack(ARGV)
 -- then ARGV: tasks
-local TEXTS = {"title", "branch", "files", "acceptance", "reason"}
+local TEXTS = {"title", "branch", "files", "acceptance", "reason", "result"}
 
 local _, _, name = head_of(heads, channel)
 if not name then return {"no_channel", channel} end

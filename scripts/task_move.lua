@@ -1,4 +1,4 @@
--- End or change a task's work: done, block, release, cancel, reopen. A lease ends with it; only its holder may, also after it ran out as long as nobody
+-- End or change a task's work: done, block, release, fail (release and block in one), cancel, reopen. A lease ends with it; only its holder may, also after it ran out as long as nobody
 -- recovered it. What depends on the task becomes ready, or is named.
 -- Replies: {"ok", moved|already, name, id, status, late_ms (-1: in time), ready now (a,b), begun (a,b), waiting (a,b), attempt} {"again", reply}
 -- {"not_you", ...} {"no_channel", channel} {"damaged", name} {"task_not_found", name, id} {"task_invalid_record", name, id}
@@ -7,10 +7,10 @@
 -- {"lease_mutation_required", name, id} {"lease_stale_token", name, id, token, current, holder}
 -- with: idem, speak, head, stand, audit, task, load, board, holder, foreign, fence, lease
 local heads, agents, tasks, texts, links, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
-local channel, me, token, agent, keep, id, verb, fence, reason, bell = unpack(ARGV)
+local channel, me, token, agent, keep, id, verb, fence, reason, result, bell = unpack(ARGV)
 local keys = {leases = leases, leased = leased}
-local TO = {done = "done", block = "blocked", release = "open", cancel = "cancelled", reopen = "open"}
-local SAID = {done = "finished", block = "blocked", release = "gave back", cancel = "cancelled", reopen = "reopened"}
+local TO = {done = "done", block = "blocked", release = "open", fail = "blocked", cancel = "cancelled", reopen = "open"}
+local SAID = {done = "finished", block = "blocked", release = "gave back", fail = "failed at", cancel = "cancelled", reopen = "reopened"}
 
 redis.call("DEL", scratch) -- settles: must work when memory is full
 local past = again(idem)
@@ -34,8 +34,8 @@ else
     local waits = to == "done" and unmet(tasks, parted(t.deps)) or ""
     if waits ~= "" then return {"task_dependency_not_ready", name, t.id, waits} end
 end
-local attempt = t.attempt + ((verb == "reopen" or (verb == "release" and t.status == "in_progress")) and 1 or 0)
-local event = under and verb == "done" and "lease.completed" or under and verb == "release" and "lease.released" or "task.updated"
+local attempt = t.attempt + ((verb == "reopen" or ((verb == "release" or verb == "fail") and t.status == "in_progress")) and 1 or 0)
+local event = under and verb == "done" and "lease.completed" or under and (verb == "release" or verb == "fail") and "lease.released" or "task.updated"
 local text = SAID[verb] .. " " .. t.id .. (reason ~= "" and ": " .. reason or "") .. (late >= 0 and " (" .. seconds(late) .. " after the lease had run out)" or "")
 local begun_before = verb == "reopen" and {} or nil
 if begun_before then
@@ -52,6 +52,7 @@ bear(agents, me, display, NOW_MS)
 if under then let_go(keys, channel, id, t) end
 t.status, t.attempt, t.updated, t.finisher = to, attempt, NOW_MS, verb == "done" and display or "-"
 if reason ~= "" then redis.call("HSET", texts, id .. " reason", reason) else redis.call("HDEL", texts, id .. " reason") end
+if result ~= "" then redis.call("HSET", texts, id .. " result", result) else redis.call("HDEL", texts, id .. " result") end
 if keep_task(tasks, ready, id, t) and t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. id) end
 local freed, begun, waiting = ripple(tasks, links, ready, id, channel, bell, live)
 return remember(idem, keep, {"ok", "moved", name, t.id, to, late, freed, begun, waiting, attempt})

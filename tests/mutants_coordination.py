@@ -118,4 +118,29 @@ TOLD = [
      f"{STATE}test_compacting_says_it_once_wakes_nobody_and_newcomers_read_from_there{FAKE}"),
 ]  # fmt: skip
 
-COORDINATION: list[tuple[str, ...]] = [*BOARD, *PATHS, *TOLD]
+CANCEL, BLOCKS, ASK, GATHER, WATCH = (f"tests/test_orchestrator_{part}.py::" for part in ("cancel", "blocks", "ask", "gather", "events"))
+LED = [
+    ("led: an interrupted claim keeps its task", "redischat/flows/work.py", "            yield from _given_back(who, channel, wanted)\n", "            pass\n",
+     f"{CANCEL}test_a_worker_that_is_cancelled_anywhere_gives_its_task_back"),
+    ("led: what was got is lost while the doorbell is hung up", "redischat/aio/doorbell.py", "self._connection.later(pubsub.aclose())", "await asyncio.shield(pubsub.aclose())",
+     f"{CANCEL}test_whoever_is_cancelled_in_line_leaves_it_and_does_not_keep_what_was_offered"),
+    ("led: a block that is cancelled keeps its lock", "redischat/aio/blocks.py", "await settled(self._let_go(last, error))", "if not isinstance(error, BaseException) or isinstance(error, Exception):\n                await settled(self._let_go(last, error))",
+     f"{CANCEL}test_a_lock_that_is_cancelled_anywhere_is_free"),
+    ("led: a failed task is free for the next one to fail at", "scripts/task_move.lua", 'fail = "blocked"', 'fail = "open"',
+     f"{BLOCKS}test_a_task_whose_block_fails_can_be_blocked_so_that_nobody_takes_it_again{FAKE}"),
+    ("led: a lost lock is not told", "redischat/sync/renewal.py", "        self.lost.set()\n", "",
+     f"{BLOCKS}test_whoever_lost_a_lock_is_told_within_and_at_the_clean_end_of_the_block{FAKE}"),
+    ("led: blocks bury the transcript in renewals", "scripts/parts/lease.lua", 'place.quiet and how == "renewed" and late < 0', "false",
+     f"{BLOCKS}test_a_lease_is_renewed_without_a_word_while_its_block_runs{FAKE}"),
+    ("led: any answer will do", "redischat/flows/asking.py", 'if one["reply_to"] == sent["seq"] and', "if", f"{ASK}test_answers_to_questions_at_the_same_time_are_told_apart{FAKE}"),
+    ("led: an answer passes over what is unread before it", "redischat/flows/asking.py", '!= [found["seq"]] or row["gap"]', "== []",
+     f"{ASK}test_other_messages_stay_unread_and_so_does_an_answer_behind_them{FAKE}"),
+    ("led: whoever gives up has come to the barrier", "redischat/flows/meeting.py", "        yield from _gone(who, channel, own)\n", "",
+     f"{GATHER}test_whoever_gives_up_at_a_barrier_has_not_come{FAKE}"),
+    ("led: a lapse does not wake a gather", "redischat/flows/gathering.py", "if ends else until", "if False else until",
+     f"{GATHER}test_who_refuses_who_died_and_who_is_late_is_told{FAKE}"),
+    ("led: a position is that of the whole batch", "redischat/flows/watching.py", "        setattr(watcher.told[room], part, to)\n", "        watcher.told = {one: at.copy() for one, at in watcher.at.items()}\n",
+     f"{WATCH}test_a_watcher_goes_on_behind_any_position_and_misses_nothing"),
+]  # fmt: skip
+
+COORDINATION: list[tuple[str, ...]] = [*BOARD, *PATHS, *TOLD, *LED]

@@ -31,7 +31,16 @@ class Awaited:
 
     def __getattr__(self, name):
         found = getattr(self.chat, name)
-        wrapper = {"channel": Awaited, "take": AwaitedTake, "listen": AwaitedListening}.get(name)
+        wrapper = {
+            "channel": Awaited,
+            "as_": Awaited,
+            "take": AwaitedTake,
+            "listen": AwaitedListening,
+            "gather": AwaitedListening,
+            "events": AwaitedListening,
+        }.get(name)
+        if name in STARTED:
+            return partial(AwaitedStarted, found)
         if wrapper is not None:
             return lambda *args, **kwargs: wrapper(found(*args, **kwargs))
         if not callable(found):
@@ -41,6 +50,27 @@ class Awaited:
             return await in_thread(found, *args, **kwargs)
 
         return awaited
+
+
+STARTED = ("lock", "claim_task")  # verbs that are awaited, or entered
+
+
+class AwaitedStarted:
+    """A verb of the sync API that can be awaited, or entered as a block."""
+
+    def __init__(self, verb, *args, **kwargs):
+        self.verb = partial(verb, *args, **kwargs)
+
+    def __await__(self):
+        return in_thread(self.verb).__await__()
+
+    async def __aenter__(self):
+        self.held = await in_thread(self.verb)
+        await in_thread(self.held.__enter__)
+        return Awaited(self.held)
+
+    async def __aexit__(self, *error):
+        return await in_thread(self.held.__exit__, *error)
 
 
 class AwaitedTake:
@@ -154,9 +184,9 @@ class Seats:
 
 
 async def until(condition, what, seconds=10.0):
-    """Come back when ``condition()`` is true; an assertion that names ``what`` if it does not come in time."""
+    """Come back when ``condition()`` (awaited, where it can be) is true; an assertion that names ``what`` if it does not come in time."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (await found if inspect.isawaitable(found := condition()) else found):
         assert time.monotonic() < end, f"not within {seconds} s: {what}"
         await asyncio.sleep(POLL_SECONDS)
 

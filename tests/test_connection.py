@@ -84,13 +84,13 @@ def test_a_script_that_is_missing_in_the_middle_of_a_pipeline_is_sent_whole_and_
     look = calls.look(who, {"dock": 0})
     real.ask("SCRIPT", "LOAD", script("message_look").text)
     with redis.Redis.from_url(real.url, decode_responses=True, protocol=2) as client:
-        found = Connection(client, "x").pipe([plain("PING"), look, calls.release(who, "x"), look, calls.renew(who, "x", 1), plain("ECHO", "end")])
+        found = Connection(lambda: client, "x").pipe([plain("PING"), look, calls.release(who, "x"), look, calls.renew(who, "x", 1), plain("ECHO", "end")])
     assert (found[0], found[2], found[4], found[5]) == (True, 0, 0, "end")
 
 
 def test_the_first_refusal_of_a_pipeline_is_raised_after_all_were_answered():
     client = fakeredis.FakeRedis(decode_responses=True, protocol=2)
-    connection = Connection(client, "x")
+    connection = Connection(lambda: client, "x")
     with pytest.raises(BrokerRefused):
         connection.pipe([plain("SET", "a", "1"), plain("LPUSH", "a", "x"), plain("SET", "a", "2")])
     assert client.get("a") == "2"

@@ -47,7 +47,7 @@ class World:
     def __init__(self, client, seed):
         client.flushall()
         client.hset(KEYS.heads, "dock", "0 e dock")
-        self.client, self.connection, self.model = client, Connection(client, "model"), Model()
+        self.client, self.connection, self.model = client, Connection(lambda: client, "model"), Model()
         self.did: Counter[str] = Counter()
         self.past: deque[tuple[Any, ...]] = deque(maxlen=8)
         self.dice, self.count = random.Random(seed), 0

@@ -134,7 +134,7 @@ def test_codes_and_words_are_unique():
     assert len(words) == len(set(words))
 
 
-@pytest.mark.parametrize("script", ["unasync.py", "manual.py"])
+@pytest.mark.parametrize("script", ["unasync.py", "manual.py", "reference.py"])
 def test_what_is_made_is_fresh(script):
     done = subprocess.run([sys.executable, ROOT / "tests" / script, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

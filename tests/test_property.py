@@ -43,7 +43,7 @@ class World:
     """The broker and the model, moved together; ``done``: handed out whole, ``told``: pointed at, ``maybe``: shown by a reader that died."""
 
     def __init__(self, client, seed):
-        self.dice, self.client, self.connection = random.Random(seed), client, Connection(client, "model")
+        self.dice, self.client, self.connection = random.Random(seed), client, Connection(lambda: client, "model")
         self.log: dict[str, list[Said]] = {channel: [] for channel in CHANNELS}
         self.pairs = [(agent, channel) for agent in AGENTS for channel in CHANNELS]
         self.done: dict[tuple[str, str], set[int]] = {pair: set() for pair in self.pairs}

@@ -11,7 +11,7 @@ from waiting import wait_until
 TASK = [
     "id", "channel", "title", "status", "owner", "created_by", "depends_on", "files_hint", "acceptance", "lease_expires_at", "branch", "updated_at", "priority",
     "attempt", "token", "ready", "waits_for", "stuck", "stale", "finished_by", "reason", "created_at", "claimed_at", "previous_owner",
-    "previous_lease_expires_at", "dependents",
+    "previous_lease_expires_at", "dependents", "result",
 ]  # fmt: skip
 LEASE = {
     "how", "channel", "id", "token", "lease_expires_at", "attempt", "late_ms", "previous_owner", "previous_lease_expires_at", "files_hint", "locked", "warning",
@@ -335,3 +335,27 @@ def test_hostile_names_are_refused_by_one_rule_in_every_place(town, pair, name):
         assert refused.error == code, refused
         assert_inert(refused)
     assert town.server.everything() == before
+
+
+def test_whoever_waits_is_told_that_the_holders_lease_ran_out_with_the_way_out_and_waits_on(town):
+    heron, lynx = town.person(REDISCHAT_AGENT="heron"), town.person("far", REDISCHAT_AGENT="lynx")
+    heron("open", "dock", "--members", "lynx")
+    heron("task", "create", "dock", "A", "--title", "x")
+    lynx("task", "claim", "dock", "A", "--lease", "0.3")
+    timed_out = heron("task", "wait", "dock", "A", "--timeout", "1.5", code=4)
+    lines = timed_out.err.splitlines()
+    assert len(lines) == 2, lines  # once, though there was time for more
+    assert lines[0].startswith("redischat: the lease of lynx on A ran out ")
+    assert lines[0].endswith("; waiting on. Take it over: redischat task recover dock A --reason WHY")
+    assert heron("task", "recover", "dock", "A", "--reason", "lynx is gone").out
+    heron("task", "done", "dock", "A", "--result", "all green")
+    waited = heron("task", "wait", "dock", "A", "--json")
+    assert (waited.err, waited.record["result"]) == ("", "all green")
+    assert heron("task", "show", "dock", "A").lines[-2:] == ["result:", "    all green"]
+
+
+@pytest.mark.parametrize("line", ["wait dock --timeout -1", "wait dock --timeout=-0.1", "lock dock a --wait -5", "wait dock --interval -1"])
+def test_no_command_waits_shorter_than_nothing(town, line):
+    heron = town.person(REDISCHAT_AGENT="heron")
+    heron("open", "dock")
+    assert heron(*line.split(), code=64).error == "USAGE"

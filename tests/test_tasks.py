@@ -6,6 +6,7 @@ import asyncio
 import collections
 import contextlib
 import random
+from typing import Any
 
 import pytest
 from seats import until
@@ -20,6 +21,7 @@ from redischat.errors.tasks import (
     TaskCancelled,
     TaskDependencyCycle,
     TaskDependencyNotReady,
+    TaskInvalidArgument,
     TaskInvalidPriority,
     TaskInvalidRecord,
     TaskInvalidTransition,
@@ -761,3 +763,63 @@ async def test_a_reason_is_of_the_status_that_it_was_given_for(sit):
     with pytest.raises(TaskCancelled) as no:
         await amy.task_wait("dock", "A", timeout=20)
     assert "None" not in str(no.value)
+
+
+async def test_whoever_waits_for_a_task_hears_that_its_holders_lease_ran_out_once_and_waits_on(sit):
+    amy, bob, carl = await sit.trio()
+    await amy.task_create("dock", "x", task="A")
+    await bob.task_claim("dock", "A", ttl=0.2)
+    heard: list[Any] = []
+    waiting = asyncio.create_task(amy.task_wait("dock", "A", timeout=30, on_lapse=heard.append))
+    await until(lambda: heard, "the lapse is told while nothing else happens")
+    assert [(one.id, one.owner, one.stale) for one in heard] == [("A", "bob", True)]
+    await amy.task_create("dock", "y", task="B")
+    await carl.task_recover("dock", "A", "bob is gone", ttl=0.2)
+    await until(lambda: len(heard) > 1, "the next lease is told, too")
+    await carl.task_done("dock", "A")
+    assert (await waiting).finished_by == "carl"
+    assert [one.owner for one in heard] == ["bob", "carl"]
+
+
+async def test_what_a_lapse_makes_a_waiter_raise_ends_its_wait(sit):
+    amy, bob = await sit.pair()
+    await amy.task_create("dock", "x", task="A")
+    await bob.task_claim("dock", "A", ttl=0.001)
+
+    def give_up(task):
+        raise ZeroDivisionError(task.id)
+
+    with pytest.raises(ZeroDivisionError):
+        await amy.task_wait("dock", "A", timeout=30, on_lapse=give_up)
+    assert sit.store.hlen("rc1:{default}:waits") == 0
+
+
+async def test_a_board_tells_what_it_had_to_leave_out(sit):
+    amy, _ = await sit.pair()
+    await amy.task_create("dock", "x", task="A")
+    assert (await amy.task_list("dock")).damaged == []
+    sit.store.hset("rc1:{default}:ch:dock:tasks", "bad", "BAD was here")
+    found = await amy.task_list("dock", status="open")
+    assert ([one.id for one in found], found.damaged) == (["A"], ["bad"])
+
+
+async def test_no_wait_is_shorter_than_nothing(sit, tmp_path):
+    amy, _ = await sit.pair()
+    await amy.task_create("dock", "x", task="A")
+    for seconds in (-1, -0.001, float("nan"), True):
+        for verb in (
+            amy.wait("dock", timeout=seconds), amy.lock("dock", "a", wait=seconds, repo="team/parser"), amy.export("dock", tmp_path, follow=seconds),
+            amy.ask("dock", "bob", "x", timeout=seconds), amy.barrier("dock", "b", 2, timeout=seconds),
+        ):  # fmt: skip
+            with pytest.raises(Usage):
+                await verb
+        for verb in (amy.task_wait("dock", "A", timeout=seconds), amy.claim_task("dock", wait=seconds)):
+            with pytest.raises(TaskInvalidArgument):
+                await verb
+    for seconds in (0, -1, float("nan")):
+        for verb in ("listen", "take"):
+            with pytest.raises(Usage):
+                getattr(amy, verb)("dock", lease=seconds)
+    assert (await amy.task_list("dock"))[0].status == "open"
+    assert (await amy.locks("dock", all=True)).locks == []
+    assert (await amy.history("dock")).messages == []

@@ -9,29 +9,18 @@ from .budgets import AsyncBudgets
 from .channels import AsyncChannels
 from .claims import AsyncClaims
 from .events import AsyncEvents
-from .messages import AsyncMessages
+from .orchestration import AsyncOrchestration
 from .paths import AsyncPaths
 from .presence import AsyncPresence
 from .state import AsyncStanding
-from .tasks import AsyncTasks
 from .transcripts import AsyncTranscripts
 from .users import AsyncUsers
 
 
 class AsyncClient(
-    AsyncAgents,
-    AsyncPresence,
-    AsyncChannels,
-    AsyncBudgets,
-    AsyncMessages,
-    AsyncTranscripts,
-    AsyncClaims,
-    AsyncTasks,
-    AsyncPaths,
-    AsyncEvents,
-    AsyncStanding,
+    AsyncAgents, AsyncPresence, AsyncChannels, AsyncBudgets, AsyncTranscripts, AsyncClaims, AsyncOrchestration, AsyncPaths, AsyncEvents, AsyncStanding,
     AsyncUsers,
-):
+):  # fmt: skip
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
@@ -79,3 +68,10 @@ class AsyncRoom:
         self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
         self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
+        self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
+        self.gather, self.barrier = partial(chat.gather, name), partial(chat.barrier, name)
+        self.events = partial(chat.events, name)
+
+    def as_(self, agent: str, *, token: str | None = None) -> AsyncRoom:
+        """The same channel for another agent of this program."""
+        return AsyncRoom(self.chat.as_(agent, token=token), self.name)

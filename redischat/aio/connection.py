@@ -17,9 +17,10 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S
 from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, Untrusted, of_server, of_tls
+from .pool import AsyncPool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
     from ..calls.call import Call
@@ -74,15 +75,16 @@ async def heeding(answer: Awaitable[Any], seconds: float = ANSWER_S) -> Any:
 
 
 class AsyncConnection:
-    """The way through a redis client to its broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, redis: Redis, shown: str, revive: Callable[[], object] | None = None) -> None:
-        self._redis: Any = redis  # its own types know half of its methods
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+        self._pool = AsyncPool(make)
         self.shown, self._revive = shown, revive
+        self._doing: set[asyncio.Future[object]] = set()
 
     async def node(self) -> At:
         """The server that is to be asked now."""
-        return At(self._redis)
+        return At(self._pool.here())
 
     def well(self, at: At) -> None:
         """It gave a good answer."""
@@ -193,9 +195,27 @@ class AsyncConnection:
         if patience.spent(self.limit()):
             raise Unreachable(url=self.shown, why=str(error) or "no answer in time") from error
 
+    def later(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do this beside whatever goes on; :meth:`disconnect` sees it done."""
+        doing = asyncio.ensure_future(work)
+        self._doing.add(doing)
+        doing.add_done_callback(self._done)
+
+    def _done(self, doing: asyncio.Future[object]) -> None:
+        self._doing.discard(doing)
+        if not doing.cancelled():
+            doing.exception()  # a connection that cannot be closed is closed
+
     async def disconnect(self) -> None:
-        """Give the connections back."""
-        await self._redis.aclose()
+        """Give the connections back that this event loop opened."""
+        here = {one for one in self._doing if one.get_loop() is asyncio.get_running_loop()}
+        if here:
+            await asyncio.wait(here)
+        await self.release()
+
+    async def release(self) -> None:
+        """Close what this event loop opened."""
+        await self._pool.disconnect()
 
 
 class At:

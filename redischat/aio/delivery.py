@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
-from ..errors import ChannelClosed
-from ..models import Message, Note, Reading
+from ..errors import ChannelClosed, Usage
+from ..models import Gathered, Happening, Message, Note, Reading
 from .errand import AsyncErrand
 from .renewal import AsyncRenewal
 
@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from .connection import AsyncConnection
 
 
+Shown = TypeVar("Shown", Gathered, Happening)
+
+
 class Lease:
     """The delivery lease of one reader: its id, for how many seconds it holds, and whose it is."""
 
     __slots__ = ("key", "seconds", "who")
 
     def __init__(self, who: Caller, key: str, seconds: float) -> None:
+        if not seconds > 0:  # also nan
+            raise Usage(message=f"a lease is more than 0 seconds, not {seconds}")
         self.who, self.key, self.seconds = who, key, seconds
 
     @property
@@ -70,6 +75,19 @@ async def listening(connection: AsyncConnection, flow: Generator[Any, Any, Any],
             await renewal.close()
         finally:
             await errand.close()
+
+
+async def streaming(connection: AsyncConnection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> AsyncGenerator[Shown]:
+    """What a flow shows, one by one, as models of one kind."""
+    errand = AsyncErrand(connection, flow)
+    try:
+        show = await errand.go()
+        while show is not None:
+            for one in show.messages:
+                yield kind.model_validate(one)
+            show = await errand.go(len(show.messages))
+    finally:
+        await errand.close()
 
 
 def _held(connection: AsyncConnection, show: Show, notes: list[dict[str, Any]]) -> AsyncHeld:

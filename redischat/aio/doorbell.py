@@ -95,7 +95,7 @@ class AsyncDoorbell:
         pubsub, self._pubsub = self._pubsub, None
         self._heard.clear()
         if pubsub is not None:
-            await asyncio.shield(pubsub.aclose())
+            self._connection.later(pubsub.aclose())  # not awaited: a cancellation here would lose what the flow has just got
 
 
 def _meaning(found: dict[str, Any]) -> str | None:

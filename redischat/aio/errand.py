@@ -11,12 +11,23 @@ from .connection import heeding
 from .doorbell import AsyncDoorbell
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable, Callable, Coroutine, Generator
     from typing import Any
 
     from .connection import AsyncConnection
 
 SETTLE_S = 2.0  # a cancelled flow may spend so long on each Call that gives back what it took
+
+
+async def settled(work: Coroutine[Any, Any, Any]) -> None:
+    """Give something back even if the caller is cancelled meanwhile, who hears of that when it is done, or after 2 s."""
+    doing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        doing.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks how it went
+        await asyncio.wait([doing], timeout=SETTLE_S)
+        raise
 
 
 class GivenBack(BaseException):

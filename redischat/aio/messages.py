@@ -94,6 +94,11 @@ class AsyncMessages(AsyncSeat):
         kept = self._kept.give(rooms)
         if kept is not None:
             return kept
+        got = await self._shown(flow)
+        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
+
+    async def _shown(self, flow: Generator[Any, Any, Any]) -> Any:
+        """A flow's result. What it showed is kept if this is interrupted: it is acked, or about to be."""
         shown: list[Show] = []
 
         async def show(asked: Show) -> int:
@@ -102,12 +107,11 @@ class AsyncMessages(AsyncSeat):
             return len(asked.messages)
 
         try:
-            got = await self._drive(flow, show)
+            return await self._drive(flow, show)
         except BaseException:
             for one in shown:
                 self._kept.keep(one)
             raise
-        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
 
     async def ack(self, channel: str, seq: int) -> Ack:
         """Everything in a channel up to message ``seq`` is dealt with, seen or not. Marks only rise: acking again, or less, changes nothing.
@@ -171,20 +175,21 @@ class AsyncMessages(AsyncSeat):
         """
         rooms = [room(one) for one in channels]
         asked = reading.Waiting(
-            rooms, seconds=max(0.0, timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
+            rooms, seconds=names.seconds("timeout", timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
         )
         return await self._handed(rooms, standing.wait(self._me(), asked, fresh(6), time.monotonic, fresh(16)))
 
-    def listen(self, *channels: str, lease: float = LEASE_S) -> AsyncGenerator[AsyncHeld]:
+    def listen(self, *channels: str, as_: str | None = None, lease: float = LEASE_S) -> AsyncGenerator[AsyncHeld]:
         """Messages of these channels (none named: all of the agent's), one by one as they come, for ever, or until all of them are closed.
 
         A message is acked when the next one is asked for, or by its own ``ack()``. Whoever breaks out or fails leaves the one in hand to come again, marked
-        ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it.
+        ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it. ``as_``: for another agent of
+        this program, as :meth:`as_` gives it.
 
         Raises:
             NoChannel, NotMember: there is nothing to listen to.
         """
-        held = Lease(self._me(), fresh(6), lease)
+        held = Lease((self if as_ is None else self.as_(as_))._me(), fresh(6), lease)  # noqa: SLF001 - of the same class
         asked = reading.Waiting([room(one) for one in channels], seconds=inf, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
         return listening(self._connection, reading.wait(held.who, asked, held.key, time.monotonic), held)
 

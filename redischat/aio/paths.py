@@ -14,7 +14,9 @@ from ..errors import Usage
 from ..flows import path_fields as fields
 from ..flows import paths as flows
 from ..models import Locks, PathCheck, PathLock, Unlocked
+from .blocks import AsyncLocked, Hold
 from .seat import AsyncSeat
+from .started import AsyncStarted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +31,7 @@ class AsyncPaths(AsyncSeat):
     relative to its root. A lock belongs to workspace and repository; the channel is only where its audit goes, and its members need not be asked.
     """
 
-    async def lock(
+    def lock(
         self,
         channel: str,
         *paths: str,
@@ -40,8 +42,11 @@ class AsyncPaths(AsyncSeat):
         glob: bool = False,
         steal_expired: bool = False,
         repo: str | None = None,
-    ) -> PathLock:
+    ) -> AsyncStarted[AsyncLocked]:
         """Lock files or folders: all of them, or none. Locked again by the same agent they are renewed and keep their tokens. Needs no membership.
+
+        As a block, ``async with chat.lock("board", "src/a.py", ttl=60) as lock``, they are renewed in the background and let go of at its end; ``lock.lost``
+        is an event that is set if they were lost before. A lock is the agent's: blocks of one agent that overlap share it, and the last one lets go.
 
         ``ttl`` in seconds (300). ``wait``: stand in line for so many seconds, first come first served, at no cost while idle; cancelled, it leaves the line and
         holds nothing. ``shared``: to read; many may hold it, an exclusive lock waits for them. ``glob``: the fixed beginning of a pattern is locked.
@@ -53,13 +58,20 @@ class AsyncPaths(AsyncSeat):
             TimedOut: not free within ``wait`` seconds. Deadlock: waiting would never end. PathLockLineFull: 50 stand in line already.
             PathLockInvalidPath, PathLockPathOutsideWorkspace, PathLockTooMany, ...: nothing was changed.
         """
+        return AsyncStarted(self._locked(channel, paths, repo, ttl=ttl, wait=wait, shared=shared, reason=reason, glob=glob, steal_expired=steal_expired))
+
+    async def _locked(
+        self, channel: str, paths: Sequence[str], repo: str | None, *, ttl: float | None, wait: float | None, shared: bool, reason: str, glob: bool,
+        steal_expired: bool,
+    ) -> AsyncLocked:  # fmt: skip
         room, who = fields.room(channel), fields.owner(self._me)
         place = await self._checkout(repo)
         asked = calls.Wanted(
-            fields.some(_each(place, paths, glob=glob)), fresh(16), lease_ms=fields.lease_ms(ttl), reason=fields.reason(reason), shared=shared, wait=wait,
-            steal_expired=steal_expired,
+            fields.some(_each(place, paths, glob=glob)), fresh(16), lease_ms=fields.lease_ms(ttl), reason=fields.reason(reason), shared=shared,
+            wait=None if wait is None else names.seconds("wait", wait), steal_expired=steal_expired,
         )  # fmt: skip
-        return PathLock.model_validate(await self._drive(flows.lock(who, room, place, asked, time.monotonic)))
+        got = AsyncLocked.model_validate(await self._drive(flows.lock(who, room, place, asked, time.monotonic)))
+        return got.hand(Hold(self._connection, who, room, asked.lease_ms), self._blocks)
 
     async def check(self, channel: str, *paths: str, token: int | None = None, glob: bool = False, repo: str | None = None) -> PathCheck:
         """Who holds these paths, what lies in them, or what they lie in? Changes nothing; needs no identity: with one, its own locks are ``mine``.

@@ -5,6 +5,7 @@ redis-py's own Cluster client is not used: it refuses EVALSHA in pipelines, and 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from redis.exceptions import AskError, MovedError, RedisError
@@ -14,6 +15,7 @@ from ..calls.call import FAILOVER_S, RETRY_S, plain
 from ..errors.broker import NoService
 from ..route import Route
 from .connection import AsyncConnection, At, client_of, heeding
+from .pool import AsyncPool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +33,9 @@ class AsyncRouted(AsyncConnection):
     """The way to one workspace's server. ``shown`` is the URL without passwords."""
 
     def __init__(self, place: Place) -> None:
-        self.shown, self._revive = place.shown, None
+        super().__init__(partial(client_of, place), place.shown)
         self._route = Route(place)
-        self._clients: dict[Node, Any] = {}
+        self._pools: dict[Node, AsyncPool] = {}
 
     async def node(self) -> At:
         """The server that is to be asked now; sentinels are asked where it is, if that is not known.
@@ -45,9 +47,9 @@ class AsyncRouted(AsyncConnection):
         return self._at(doors[0]) if doors else await self._master()
 
     def _at(self, place: Place) -> At:
-        if place.node not in self._clients:
-            self._clients[place.node] = client_of(place)
-        return At(self._clients[place.node], place.node)
+        if place.node not in self._pools:
+            self._pools[place.node] = AsyncPool(partial(client_of, place))
+        return At(self._pools[place.node].here(), place.node)
 
     async def _master(self) -> At:
         """The master, by what a sentinel says, when it says so too."""
@@ -118,10 +120,12 @@ class AsyncRouted(AsyncConnection):
         if self._route.place.kind != "cluster":
             return [self]
         slots, at = await self.run(plain("CLUSTER", "SLOTS")), await self.node()
-        return [AsyncConnection(self._at(place).redis, self.shown) for place in self._route.masters(slots, at.node)]
+        return [AsyncConnection(partial(self._client, place), self.shown) for place in self._route.masters(slots, at.node)]
 
-    async def disconnect(self) -> None:
-        """Give the connections back."""
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            await client.aclose()
+    def _client(self, place: Place) -> Any:
+        return self._at(place).redis
+
+    async def release(self) -> None:
+        """Give back the connections that this event loop opened."""
+        for pool in self._pools.values():
+            await pool.disconnect()

@@ -11,14 +11,14 @@ from ..errors.leases import LeaseInvalidOwner
 from ..errors.tasks import TaskInvalidReason
 from ..flows import board, fields
 from ..flows import tasks as flows
-from ..models import BoardRepaired, Lease, Task, TaskChanged, TaskCreated, TaskMoved
+from ..models import BoardRepaired, Lease, Task, TaskChanged, TaskCreated, TaskList, TaskMoved
 from ..repository import find
 from .seat import AsyncSeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..calls.call import Caller
+    from ..calls.call import Caller, Show
     from ..repository import Repository
 
 WAIT_S = 900.0
@@ -53,14 +53,16 @@ class AsyncTasks(AsyncSeat):
         )
         return TaskCreated.model_validate(await self._drive(flows.create(self._me(), fields.channel(channel), wanted, Once(idem))))
 
-    async def task_list(self, channel: str, *, ready: bool = False, mine: bool = False, stale: bool = False, status: str | None = None) -> list[Task]:
-        """The board, by priority, then age. ``ready``: what can be started; ``mine``: held by the caller or meant for it; ``stale``: whose lease ran out.
+    async def task_list(self, channel: str, *, ready: bool = False, mine: bool = False, stale: bool = False, status: str | None = None) -> TaskList:
+        """The board, by priority, then age: a list, whose ``damaged`` names the tasks whose record redischat did not write; they are left out.
+
+        ``ready``: what can be started; ``mine``: held by the caller or meant for it; ``stale``: whose lease ran out.
 
         Changes nothing but leaves word of leases that ran out; needs no identity unless ``mine``.
         """
         wanted = board.Wanted(self._me().me if mine else "", ready=ready, stale=stale, status=None if status is None else fields.state(status))
-        found = await self._drive(flows.board(self._who, fields.channel(channel)))
-        return [Task.model_validate(one) for one in found if wanted.has(one)]
+        found = await self._drive(flows.looked(self._who, fields.channel(channel)))
+        return TaskList((Task.model_validate(one) for one in found["tasks"] if wanted.has(one)), damaged=found["damaged"])
 
     async def task_show(self, channel: str, task: str) -> Task:
         """One task.
@@ -118,17 +120,17 @@ class AsyncTasks(AsyncSeat):
         )
         return Lease.model_validate(await self._drive(flow))
 
-    async def task_done(self, channel: str, task: str, *, token: int | None = None, idem: str | None = None) -> TaskMoved:
-        """It is done: ends the lease, and what waited for it can be started (``freed``).
+    async def task_done(self, channel: str, task: str, *, result: str = "", token: int | None = None, idem: str | None = None) -> TaskMoved:
+        """It is done: ends the lease, and what waited for it can be started (``freed``). ``result``: what came of it, kept with the task (16 KiB of text).
 
         Raises:
             LeaseStaleToken, LeaseOwnerMismatch, LeaseRecoveryRequired, TaskInvalidTransition, TaskDependencyNotReady: nothing was changed.
         """
-        return await self._moved("done", channel, task, fence=token, idem=idem)
+        return await self._moved("done", channel, task, fence=token, idem=idem, result=fields.result(result))
 
-    async def task_release(self, channel: str, task: str, *, token: int | None = None, idem: str | None = None) -> TaskMoved:
+    async def task_release(self, channel: str, task: str, *, reason: str = "", token: int | None = None, idem: str | None = None) -> TaskMoved:
         """Give it back, undone: ends the lease. Raises as :meth:`task_done`."""
-        return await self._moved("release", channel, task, fence=token, idem=idem)
+        return await self._moved("release", channel, task, fence=token, idem=idem, reason=fields.blocked(reason))
 
     async def task_block(self, channel: str, task: str, reason: str = "", *, idem: str | None = None) -> TaskMoved:
         """It cannot go on. A task under a lease is released first.
@@ -169,16 +171,33 @@ class AsyncTasks(AsyncSeat):
         flow = flows.update(self._holder(), fields.channel(channel), fields.task(task), changes, Once(idem))
         return TaskChanged.model_validate(await self._drive(flow))
 
-    async def task_wait(self, channel: str, task: str, *, status: str = "done", timeout: float = WAIT_S) -> Task:  # noqa: ASYNC109 - the verb's own word
+    async def task_wait(
+        self,
+        channel: str,
+        task: str,
+        *,
+        status: str = "done",
+        timeout: float = WAIT_S,  # noqa: ASYNC109 - the verb's own word
+        on_lapse: Callable[[Task], object] | None = None,
+    ) -> Task:
         """Return when a task has a status; no command is sent meanwhile.
+
+        ``on_lapse`` is called when the lease of its holder has run out, once for each lease: recover it, or raise something, which ends the wait. Else the
+        wait goes on: the holder may still finish, or somebody recovers it.
 
         Raises:
             TaskCancelled: it will not be done.
             Deadlock: its holder waits for the caller.
             TimedOut: not within ``timeout`` seconds.
         """
-        goal = flows.Goal(fields.task(task), fields.state(status), timeout, fresh(16))
-        return Task.model_validate(await self._drive(flows.wait(self._who, fields.channel(channel), goal, time.monotonic)))
+        goal = flows.Goal(fields.task(task), fields.state(status), fields.waited("timeout", timeout), fresh(16))
+
+        async def show(asked: Show) -> int:
+            if on_lapse is not None:
+                on_lapse(Task.model_validate(asked.notes[0]["task"]))
+            return 0
+
+        return Task.model_validate(await self._drive(flows.wait(self._who, fields.channel(channel), goal, time.monotonic), show))
 
     async def task_graph(self, channel: str) -> str:
         """What waits for what, as a Mermaid flowchart."""
@@ -188,8 +207,8 @@ class AsyncTasks(AsyncSeat):
         """Check the indexes of a board against its records, and mend them. Changes nothing in a whole one."""
         return BoardRepaired.model_validate(await self._drive(flows.repair(self._holder(), fields.channel(channel))))
 
-    async def _moved(self, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "") -> TaskMoved:
-        flow = flows.move(self._holder(), fields.channel(channel), fields.task(task), verb, Once(idem), fence=fence, reason=reason)
+    async def _moved(self, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "", result: str = "") -> TaskMoved:
+        flow = flows.move(self._holder(), fields.channel(channel), fields.task(task), verb, Once(idem), fence=fence, reason=reason, result=result)
         return TaskMoved.model_validate(await self._drive(flow))
 
     def _holder(self) -> Caller:

@@ -40,7 +40,7 @@ def task_row(one: dict[str, Any], number: int) -> list[Any]:
         one["claimed"], one["created"], one["updated"], ",".join(other.lower() for other in one["depends_on"]) or "-", one["before"] or "-",
         one["before_expires"], one["finisher"] or "-",
     )  # fmt: skip
-    return [*words, one["title"], listing(one["files_hint"]), listing(one["acceptance"]), one["branch"] or "", one["reason"] or ""]
+    return [*words, one["title"], listing(one["files_hint"]), listing(one["acceptance"]), one["branch"] or "", one["reason"] or "", one.get("result") or ""]
 
 
 def claims(who: Caller, channel: str, rows: Iterable[dict[str, Any]], *, once: Once) -> Call:

@@ -162,8 +162,18 @@ def unlock(who: Caller, channel: str, targets: Sequence[tuple[str, str]], *, onc
     )  # fmt: skip
 
 
-def renew(who: Caller, channel: str, targets: Sequence[tuple[str, str]], lease_ms: int, *, once: Once, fence: int | None = None, all_: bool = False) -> Call:
-    """Keep (path_renew.lua). Gives what :func:`lock` does."""
+def renew(
+    who: Caller,
+    channel: str,
+    targets: Sequence[tuple[str, str]],
+    lease_ms: int,
+    *,
+    once: Once,
+    fence: int | None = None,
+    all_: bool = False,
+    quiet: bool = False,
+) -> Call:
+    """Keep, ``quiet`` without an audit (path_renew.lua). Gives what :func:`lock` does."""
     keys = who.keys
 
     def renewed(words: list[Any]) -> dict[str, Any]:
@@ -177,7 +187,7 @@ def renew(who: Caller, channel: str, targets: Sequence[tuple[str, str]], lease_m
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep_s": once.seconds, "ttl": lease_ms,
-            "fence": "" if fence is None else fence, "all": int(all_),
+            "fence": "" if fence is None else fence, "all": int(all_), "quiet": int(quiet),
         },
         renewed, (), [word for pair in targets for word in pair],
     )  # fmt: skip

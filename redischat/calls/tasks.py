@@ -60,7 +60,7 @@ def update(who: Caller, channel: str, task: str, changes: Iterable[tuple[str, An
 
 
 def claim(who: Caller, channel: str, task: str, *, want: str = "claim", ttl_ms: int, fence: int | None = None, steal: bool = False, reason: str = "") -> Call:
-    """Take, keep or take over a task under a lease (task_claim.lua); ``want``: claim, renew, recover. Gives a grant, see :func:`grant`."""
+    """Take, keep or take over a task under a lease (task_claim.lua); ``want``: claim, renew, keep (renew without an audit), recover. Gives a :func:`grant`."""
     keys, once = who.keys, Once()
     return run(
         "task_claim",
@@ -93,8 +93,8 @@ def next_(who: Caller, channel: str, *, take: bool, ttl_ms: int, once: Once) -> 
     )  # fmt: skip
 
 
-def move(who: Caller, channel: str, task: str, verb: str, *, fence: int | None = None, reason: str = "", once: Once) -> Call:
-    """End or change a task's work (task_move.lua); ``verb``: done, block, release, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt``."""
+def move(who: Caller, channel: str, task: str, verb: str, *, fence: int | None = None, reason: str = "", result: str = "", once: Once) -> Call:
+    """End or change a task's work (task_move.lua); ``verb``: done, block, release, fail, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt``."""
     keys = who.keys
     return run(
         "task_move",
@@ -104,7 +104,7 @@ def move(who: Caller, channel: str, task: str, verb: str, *, fence: int | None =
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "verb": verb, "fence": _fence(fence),
-            "reason": reason, "bell": keys.bell(),
+            "reason": reason, "result": result, "bell": keys.bell(),
         },
         lambda words: {
             "moved": words[0] == "moved", "channel": words[1], "id": words[2], "status": words[3], "late_ms": _late(words[4]), **_ripple(words[5:8]),
@@ -229,7 +229,7 @@ class Board:
             "ready": found["status"] == "open" and not waits, "waits_for": [] if over else waits, "stuck": not over and self._never(task),
             "stale": 0 < found["expires"] <= self._now, "finished_by": _none(found["finisher"]), "reason": self._text(task, "reason", "") or None,
             "created_at": iso(found["created"]), "claimed_at": iso(found["claimed"]), "previous_owner": _none(found["before"]),
-            "previous_lease_expires_at": iso(found["before_expires"]), "dependents": [self._shown(other) for other in self._dependents.get(task, ())],
+            "previous_lease_expires_at": iso(found["before_expires"]), "dependents": [self._shown(other) for other in self._dependents.get(task, ())], "result": self._text(task, "result", "") or None,
         }  # fmt: skip
 
     def _text(self, task: str, what: str, default: str) -> str:

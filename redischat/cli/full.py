@@ -76,8 +76,8 @@ def _one(context: click.Context, flag: click.Parameter, values: tuple[Any, ...])
 
 def _finite(context: click.Context, flag: click.Parameter, values: tuple[Any, ...]) -> Any:
     value = _one(context, flag, values)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise click.BadParameter("seconds are a finite number")
+    if isinstance(value, float) and not (math.isfinite(value) and value >= 0):
+        raise click.BadParameter("seconds are a finite number, 0 or more")
     return value
 
 

@@ -13,13 +13,15 @@ from ..flows import board as board_
 from ..flows import fields
 from ..flows import tasks as flows
 from ..text import INDENT, field, inert, when
-from .seat import once
+from ..text import block as block_
+from .seat import once, text_of
 from .show import put, record, records, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..calls.call import Caller, Show
     from .seat import Seat
 
 WAIT_S = 900.0
@@ -43,8 +45,8 @@ def create(
 
 def board(seat: Seat, *, channel: str, ready: bool = False, mine: bool = False, stale: bool = False, status: str | None = None) -> int:
     """The board, or a part of it."""
-    wanted = board_.Wanted(seat.caller().me if mine else "", ready=ready, stale=stale, status=None if status is None else fields.state(status))
-    got = seat.drive(flows.looked(seat.onlooker(), fields.channel(channel)))
+    wanted = board_.Wanted(_onlooker(seat, needed=True).me if mine else "", ready=ready, stale=stale, status=None if status is None else fields.state(status))
+    got = seat.drive(flows.looked(_onlooker(seat), fields.channel(channel)))
     found = [one for one in got["tasks"] if wanted.has(one)]
     if seat.json:
         records(found)
@@ -78,7 +80,7 @@ def waits(one: dict[str, Any]) -> str:
 
 def show(seat: Seat, *, channel: str, task: str) -> int:
     """One task."""
-    got = seat.drive(flows.show(seat.onlooker(), fields.channel(channel), fields.task(task)))
+    got = seat.drive(flows.show(_onlooker(seat), fields.channel(channel), fields.task(task)))
     put(record(got) if seat.json else card(got))
     return 0
 
@@ -92,6 +94,7 @@ def card(one: dict[str, Any]) -> str:
     lines += [f"files_hint: {field(', '.join(one['files_hint'])) or '-'}", f"needed by: {', '.join(one['dependents']) or '-'}"]
     lines += [f"acceptance: {field(item)}" for item in one["acceptance"]]
     lines += [f"{key}: {field(str(one[key]))}" for key in ("reason", "finished_by", "previous_owner", "previous_lease_expires_at") if one[key]]
+    lines += ["result:", block_(one["result"]).rstrip("\n")] if one["result"] else []
     return "\n".join(lines) + "\n" + "".join(f"{INDENT}{line}\n" for line in _ways(one))
 
 
@@ -111,7 +114,16 @@ def _ways(one: dict[str, Any]) -> list[str]:
 
 def next_(seat: Seat, *, channel: str, claim: bool = False, lease: float = LEASE_S, idem: str | None = None) -> int:
     """The best task that can be started now."""
-    got = seat.drive(flows.next_(seat.caller(), fields.channel(channel), fields.milliseconds(lease), once(idem), take=claim, repository=seat.repository))
+    got = seat.drive(
+        flows.next_(
+            _owner(seat) if claim else _onlooker(seat, needed=True),
+            fields.channel(channel),
+            fields.milliseconds(lease),
+            once(idem),
+            take=claim,
+            repository=seat.repository,
+        )
+    )
     if claim:
         return granted(seat, got)
     way = "" if got["stale"] else f"{INDENT}take it: redischat task claim {got['channel']} {got['id']}\n"  # of a stale one the row says how
@@ -156,14 +168,16 @@ def granted(seat: Seat, got: dict[str, Any]) -> int:
     )
 
 
-def done(seat: Seat, *, channel: str, task: str, fence: int | None = None, idem: str | None = None) -> int:
+def done(
+    seat: Seat, *, channel: str, task: str, result: str | None = None, result_file: str | None = None, fence: int | None = None, idem: str | None = None
+) -> int:
     """It is done."""
-    return _moved(seat, "done", channel, task, fence=fence, idem=idem)
+    return _moved(seat, "done", channel, task, fence=fence, idem=idem, result=fields.result(text_of(result, result_file, "result")))
 
 
-def release(seat: Seat, *, channel: str, task: str, fence: int | None = None, idem: str | None = None) -> int:
+def release(seat: Seat, *, channel: str, task: str, reason: str | None = None, fence: int | None = None, idem: str | None = None) -> int:
     """Give it back, undone."""
-    return _moved(seat, "release", channel, task, fence=fence, idem=idem)
+    return _moved(seat, "release", channel, task, fence=fence, idem=idem, reason=fields.blocked(reason))
 
 
 def block(seat: Seat, *, channel: str, task: str, reason: str | None = None, idem: str | None = None) -> int:
@@ -181,8 +195,8 @@ def reopen(seat: Seat, *, channel: str, task: str, reason: str, idem: str | None
     return _moved(seat, "reopen", channel, task, reason=fields.reason(reason, TaskInvalidReason), idem=idem)
 
 
-def _moved(seat: Seat, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "") -> int:
-    got = seat.drive(flows.move(_owner(seat), fields.channel(channel), fields.task(task), verb, once(idem), fence=fence, reason=reason))
+def _moved(seat: Seat, verb: str, channel: str, task: str, *, idem: str | None, fence: int | None = None, reason: str = "", result: str = "") -> int:
+    got = seat.drive(flows.move(_owner(seat), fields.channel(channel), fields.task(task), verb, once(idem), fence=fence, reason=reason, result=result))
     late = f" ({got['late_ms'] / 1000:.3g} s after the lease had run out)" if got["late_ms"] else ""
     said = f"{got['id']} is {got['status']}{late}" if got["moved"] else f"{got['id']} was {got['status']} already"
     more = [f"can be started now: {', '.join(got['freed'])}"] if got["freed"] else []
@@ -215,15 +229,24 @@ def update(
 def wait(seat: Seat, *, channel: str, task: str, status: str = "done", timeout: float = WAIT_S) -> int:
     """Return when a task has a status."""
     goal = flows.Goal(fields.task(task), fields.state(status), timeout, fresh(16))
-    flow = flows.wait(seat.onlooker(), fields.channel(channel), goal, time.monotonic)
-    got = seat.drive(flow)
+    flow = flows.wait(_onlooker(seat), fields.channel(channel), goal, time.monotonic)
+    got = seat.drive(flow, _lapsed)
     put(record(got) if seat.json else row(got))
+    return 0
+
+
+def _lapsed(told: Show) -> int:
+    """Whoever waits is told that the holder may be gone, and waits on."""
+    one = told.notes[0]["task"]
+    say(
+        f"the lease of {one['owner']} on {one['id']} ran out {when(one['lease_expires_at'])}; waiting on. Take it over: redischat task recover {one['channel']} {one['id']} --reason WHY"
+    )
     return 0
 
 
 def graph(seat: Seat, *, channel: str, mermaid: bool = False) -> int:
     """What waits for what."""
-    got = seat.drive(flows.looked(seat.onlooker(), fields.channel(channel)))
+    got = seat.drive(flows.looked(_onlooker(seat), fields.channel(channel)))
     if seat.json:
         records({"id": one["id"], "status": one["status"], "depends_on": one["depends_on"], "stuck": one["stuck"]} for one in got["tasks"])
     elif not got["tasks"]:
@@ -241,6 +264,14 @@ def recover_pending(seat: Seat, *, channel: str, resolve_publication: str | None
     said = f"the board of #{got['channel']} holds {got['tasks']} tasks; " + (f"mended: {mended}" if mended else "nothing to mend")
     _told(seat, got, said, f"not written by redischat, left as they are: {inert(', '.join(got['damaged']))}" if got["damaged"] else "")
     return 2 if got["damaged"] else 0
+
+
+def _onlooker(seat: Seat, *, needed: bool = False) -> Caller:
+    """Who looks at the board, if anybody in particular."""
+    agent = seat.settings.me() if needed else seat.settings.agent
+    if agent:
+        fields.agent(agent)
+    return seat.onlooker()
 
 
 def _owner(seat: Seat) -> Any:

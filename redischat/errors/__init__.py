@@ -231,7 +231,8 @@ class RecipientLeft(Refused):
     def sentence(self) -> str:
         names = self.facts.get("members")
         hint = f" Still there: {', '.join(names)}." if names else ""
-        return "{agent} has left #{channel}: nothing was sent.{hint} Whoever is there: redischat roster {channel}".format_map(_Facts(self.facts, hint=hint))
+        text = "{agent} has left #{channel}: {done}.{hint} Whoever is there: redischat roster {channel}"
+        return text.format_map(_Facts({"done": "nothing was sent", **self.facts}, hint=hint))
 
 
 class NoSuchSeq(Refused):

@@ -1,7 +1,4 @@
-"""What tasks refuse: TASK_*, agent-chat's names with agent-chat's triggers, and a few of our own. What leases refuse: :mod:`.leases`.
-
-Exit status 2, as there; a board with nothing to start is 3.
-"""
+"""What tasks refuse: TASK_*, agent-chat's names with agent-chat's triggers, and a few of our own. Leases: :mod:`.leases`. Exit status 2; nothing to start is 3."""
 
 from __future__ import annotations
 
@@ -214,6 +211,12 @@ class TaskInvalidReason(TaskInvalidText):
     code = "TASK_INVALID_REASON"
 
 
+class TaskInvalidResult(TaskInvalidText):
+    """What came of a task is text, and no more of it than a message may have."""
+
+    code = "TASK_INVALID_RESULT"
+
+
 class TaskPathOutsideWorkspace(TaskInvalidText):
     """A file hint is empty, absolute, or leads out of the repository."""
 
@@ -287,12 +290,10 @@ class TaskStorageInvalid(DamagedTask):
     code = "TASK_STORAGE_INVALID"
 
 
-_ATOMIC = "a change, its record, its index and its audit are one script: there is no half-done transaction"
 KEPT: dict[str, str] = {
     "TASK_ID_IMMUTABLE": "no verb and no method takes a new id for a task",
     "TASK_CHANNEL_IMMUTABLE": "no verb and no method takes a new channel for a task",
     "TASK_LOCK_TIMEOUT": "there is no lock file: the broker runs one script at a time",
     "TASK_IO_ERROR": "a broker that cannot be asked is exit 5 with a code of its own; a folder that cannot be used is BAD_FOLDER",
-    "TASK_AUDIT_FAILED": _ATOMIC,
-    "TASK_AUDIT_ROLLBACK_FAILED": _ATOMIC,
+    **dict.fromkeys(("TASK_AUDIT_FAILED", "TASK_AUDIT_ROLLBACK_FAILED"), "a change, its record, its index and its audit are one script"),
 }

@@ -137,7 +137,7 @@ def _task(source: Incoming, key: str, one: dict[str, Any]) -> dict[str, Any]:
         "fenced": bool(lease or more.get("token")), "claimed": lease.get("claimed") or own.get("claimed_at") or 0,
         "created": more.get("created_at") or one["updated"], "before": source.name(before) if before else None,
         "before_expires": lease.get("before_expires") or own.get("previous_lease_expires_at") or 0, "finisher": own.get("finished_by"),
-        "reason": own.get("reason") or lease.get("reason"),
+        "reason": own.get("reason") or lease.get("reason"), "result": own.get("result"),
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from ..errors.leases import LeaseInvalidDuration, LeaseInvalidReason
 from ..errors.tasks import (
     TaskDuplicateDependency,
     TaskInvalidAcceptance,
+    TaskInvalidArgument,
     TaskInvalidBranch,
     TaskInvalidChannel,
     TaskInvalidDependencyId,
@@ -16,6 +17,7 @@ from ..errors.tasks import (
     TaskInvalidOwner,
     TaskInvalidPriority,
     TaskInvalidReason,
+    TaskInvalidResult,
     TaskInvalidStatus,
     TaskInvalidTitle,
     TaskInvalidUpdate,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+RESULT_BYTES = 16_384  # every look at the board carries it
 LONGEST_LEASE_S = 366 * 86_400
 _LEAST, _MOST = 0, 4  # priorities
 
@@ -119,6 +122,19 @@ def blocked(text: str | None) -> str:
     return _line("reason", text or "", TaskInvalidReason)
 
 
+def result(text: str | None) -> str:
+    """What came of a task; may be left out, and may have many lines."""
+    if not text:
+        return ""
+    try:
+        size = len(names.encoded(text, "result"))
+    except (AttributeError, BadText):
+        raise TaskInvalidResult(why="a result is text in valid Unicode") from None
+    if size > RESULT_BYTES:
+        raise TaskInvalidResult(why=f"a result has up to {RESULT_BYTES} bytes, not {size}: put it into a file or a message, and say which one")
+    return text
+
+
 def _priority(number: int | None) -> int:
     """0 (most urgent) to 4."""
     if number is None:
@@ -140,6 +156,14 @@ def milliseconds(seconds: float, refused: type[ChatError] = LeaseInvalidDuration
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= LONGEST_LEASE_S:  # also nan
         raise refused(seconds=str(seconds), most=LONGEST_LEASE_S)  # JSON has no nan
     return max(1, int(seconds * 1000))
+
+
+def waited(what: str, seconds: float) -> float:
+    """How long to wait for a task: 0 (look once) or more."""
+    try:
+        return names.seconds(what, seconds)
+    except Usage as error:
+        raise TaskInvalidArgument(message=error.sentence()) from None
 
 
 def resolution(text: str | None) -> None:

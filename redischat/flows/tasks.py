@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, channels, paths, tasks
-from ..calls.call import Listen
+from ..calls.call import Listen, Show, ms_of, plain
 from ..errors import ChatError, Deadlock, NoChannel, NoIdentity, TimedOut
 from ..errors.tasks import NothingReady, TaskCancelled, TaskChannelNotFound, TaskNotFound, TaskUnknownDependency
 from .board import why
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
+ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
+
 
 def create(who: Caller, channel: str, fields: dict[str, Any], once: Once) -> Flow:
     """Put a task on the board. Gives ``channel id status ready waits_for warning``."""
@@ -28,9 +30,9 @@ def update(who: Caller, channel: str, task: str, changes: Sequence[tuple[str, An
     return (yield from _acted(who, channel, tasks.update(who, channel, task.lower(), changes, once=once), dict(changes).get("owner", "-")))
 
 
-def move(who: Caller, channel: str, task: str, verb: str, once: Once, *, fence: int | None = None, reason: str = "") -> Flow:
-    """done, block, release, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt warning``."""
-    return (yield from _acted(who, channel, tasks.move(who, channel, task.lower(), verb, fence=fence, reason=reason, once=once)))
+def move(who: Caller, channel: str, task: str, verb: str, once: Once, *, fence: int | None = None, reason: str = "", result: str = "") -> Flow:
+    """done, block, release, fail, cancel, reopen. Gives ``moved channel id status late_ms freed begun waiting attempt warning``."""
+    return (yield from _acted(who, channel, tasks.move(who, channel, task.lower(), verb, fence=fence, reason=reason, result=result, once=once)))
 
 
 def claim(who: Caller, channel: str, task: str, ttl_ms: int, *, steal: bool = False, repository: Callable[[], paths.Repo] | None = None) -> Flow:
@@ -81,10 +83,15 @@ def looked(who: Caller, channel: str, wanted: Sequence[str] = ()) -> Flow:
 
 def show(who: Caller, channel: str, task: str) -> Flow:
     """One task's record."""
+    return (yield from _shown(who, channel, task))[0]
+
+
+def _shown(who: Caller, channel: str, task: str) -> Flow:
+    """``(its record, the server's time in ms)``."""
     found = yield from looked(who, channel, [task.lower()])
     if found["missing"] or not found["tasks"]:
         yield from _not_there(who, channel, found["channel"], task, damaged=bool(found["damaged"]))
-    return found["tasks"][0]
+    return found["tasks"][0], found["now"]
 
 
 def repair(who: Caller, channel: str) -> Flow:
@@ -102,7 +109,9 @@ class Goal:
 
 
 def wait(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) -> Flow:
-    """Until a task has a status. Subscribe, look, wait: a ring about the task is a reason to look again. Gives its record.
+    """Until a task has a status. Subscribe, look, wait: a ring about the task, and the end of its lease, are reasons to look again. Gives its record.
+
+    Of each lease that has run out a Show tells, with the record as its one note (``kind`` lapsed, ``task``); the wait goes on: its holder may still finish.
 
     Raises:
         TaskCancelled: it will not be done.
@@ -123,16 +132,22 @@ def wait(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) -> Flo
 
 
 def _reached(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) -> Flow:
-    until, key = now() + goal.seconds, goal.task.lower()
+    until, key, told = now() + goal.seconds, goal.task.lower(), None
+    look_at = until
     bells = [who.keys.live(channel), *([who.keys.door(goal.request)] if who.me else ())]
     while True:
-        heard = yield Listen(bells, until)
+        heard = yield Listen(bells, min(until, look_at))
         over = heard is None and now() >= until
         if heard not in {None, "again", "audit " + key, "deleted"}:
             continue
-        found = yield from show(who, channel, goal.task)
+        found, now_ms = yield from _shown(who, channel, goal.task)
         if found["status"] == goal.status or (goal.status == "done" and found["status"] == "cancelled"):
             return found
+        if found["stale"] and found["lease_expires_at"] != told:
+            told = found["lease_expires_at"]
+            yield Show([], [{"kind": "lapsed", "channel": found["channel"], "task": found}], lambda _: plain("PING"))
+        held = found["lease_expires_at"] if not found["stale"] else None
+        look_at = now() + (ms_of(held) - now_ms) / 1000 + ROOM_TO_SETTLE_S if held else until
         if over:
             raise TimedOut(what=_still(found), task=found["id"], channel=found["channel"], status=found["status"], seconds=f"{goal.seconds:g}")
         if who.me and not goal.stood:

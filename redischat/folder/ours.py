@@ -6,7 +6,7 @@ import json
 from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
 from ..errors import BadText, ChatError
-from ..names import agent, line, name, repository, same
+from ..names import agent, body, line, name, repository, same
 from . import records
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FILE, FORMAT = "redischat.json", 1
 TASK_WORDS = (
-    "number", "priority", "attempt", "token", "reason", "created_at", "claimed_at", "finished_by", "previous_owner", "previous_lease_expires_at",
+    "number", "priority", "attempt", "token", "reason", "created_at", "claimed_at", "finished_by", "previous_owner", "previous_lease_expires_at", "result",
 )  # fmt: skip
 CLAIM_WORDS = ("name", "owner", "token", "claimed_at", "lease_expires_at", "note")
 LOCK_WORDS = ("repository", "mode", "reason", "token")
@@ -95,7 +95,7 @@ def _word(word: str, given: Any) -> Any:
         return records.milliseconds(given, BadText)
     if word == "mode":
         return MODES[MODES.index(given)]
-    check = agent if word in _AGENTS else repository if word == "repository" else _claim if word == "name" else _text
+    check = agent if word in _AGENTS else repository if word == "repository" else _claim if word == "name" else body if word == "result" else _text
     return check(given)
 
 

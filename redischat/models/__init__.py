@@ -8,11 +8,12 @@ from .agents import Identity, WhoAmI
 from .channels import Briefing, Budget, Channel, Closed, Deleted, Invitation, Left, Member, Mode, Opened, Reopened, Repaired, Retained, Roster
 from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
+from .orchestration import Gathered, Happening, Meeting
 from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, PathWaiter, TakenOver, Unlocked, UnlockedPath
 from .record import Audience, Record
 from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
-from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskMoved, Unclaimed, Waits
+from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskList, TaskMoved, Unclaimed, Waits
 from .transcripts import Double, Exported, Imported, Malformed
 from .users import User, UserAdded, UserRevoked, UsersUpdated
 
@@ -36,6 +37,8 @@ __all__ = [
     "Evidence",
     "Exported",
     "FullReceipt",
+    "Gathered",
+    "Happening",
     "HeldLock",
     "HeldPaths",
     "History",
@@ -50,6 +53,7 @@ __all__ = [
     "LockedPath",
     "Locks",
     "Malformed",
+    "Meeting",
     "Member",
     "Message",
     "Messages",
@@ -81,6 +85,7 @@ __all__ = [
     "Task",
     "TaskChanged",
     "TaskCreated",
+    "TaskList",
     "TaskMoved",
     "Unclaimed",
     "Unlocked",

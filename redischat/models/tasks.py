@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 - pydantic reads it
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from .record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Status = Literal["open", "in_progress", "blocked", "done", "cancelled"]
 
@@ -53,7 +56,7 @@ class Task(Record):
 
     ``priority`` 0 (most urgent) to 4. ``attempt``: which one is under way or comes next. ``token``: the last fencing token. ``ready``: it can be started now.
     ``stuck``: it waits, however far, for something cancelled. ``stale``: its lease ran out. ``dependents`` wait for it. ``reason``: why it was blocked,
-    cancelled, reopened or recovered.
+    cancelled, reopened, given back or recovered. ``result``: what whoever finished it left with it.
     """
 
     id: str
@@ -82,6 +85,15 @@ class Task(Record):
     previous_owner: str | None
     previous_lease_expires_at: datetime | None
     dependents: list[str]
+    result: str | None = None
+
+
+class TaskList(list[Task]):
+    """Tasks of a board. ``damaged``: ids whose record redischat did not write (``task_recover_pending`` tells more); they are left out."""
+
+    def __init__(self, tasks: Iterable[Task] = (), *, damaged: Sequence[str] = ()) -> None:
+        super().__init__(tasks)
+        self.damaged = list(damaged)
 
 
 class TaskCreated(Record):

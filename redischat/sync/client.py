@@ -10,29 +10,18 @@ from .budgets import Budgets
 from .channels import Channels
 from .claims import Claims
 from .events import Events
-from .messages import Messages
+from .orchestration import Orchestration
 from .paths import Paths
 from .presence import Presence
 from .state import Standing
-from .tasks import Tasks
 from .transcripts import Transcripts
 from .users import Users
 
 
 class Client(
-    Agents,
-    Presence,
-    Channels,
-    Budgets,
-    Messages,
-    Transcripts,
-    Claims,
-    Tasks,
-    Paths,
-    Events,
-    Standing,
+    Agents, Presence, Channels, Budgets, Transcripts, Claims, Orchestration, Paths, Events, Standing,
     Users,
-):
+):  # fmt: skip
     """One agent at one broker.
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
@@ -80,3 +69,10 @@ class Room:
         self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
         self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
         self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
+        self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
+        self.gather, self.barrier = partial(chat.gather, name), partial(chat.barrier, name)
+        self.events = partial(chat.events, name)
+
+    def as_(self, agent: str, *, token: str | None = None) -> Room:
+        """The same channel for another agent of this program."""
+        return Room(self.chat.as_(agent, token=token), self.name)

@@ -17,6 +17,7 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S
 from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, Untrusted, of_server, of_tls
+from .pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,15 +68,15 @@ def heeding(answer: Any, seconds: float = ANSWER_S) -> Any:
 
 
 class Connection:
-    """The way through a redis client to its broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, redis: Redis, shown: str, revive: Callable[[], object] | None = None) -> None:
-        self._redis: Any = redis  # its own types know half of its methods
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+        self._pool = Pool(make)
         self.shown, self._revive = shown, revive
 
     def node(self) -> At:
         """The server that is to be asked now."""
-        return At(self._redis)
+        return At(self._pool.here())
 
     def well(self, at: At) -> None:
         """It gave a good answer."""
@@ -187,8 +188,12 @@ class Connection:
             raise Unreachable(url=self.shown, why=str(error) or "no answer in time") from error
 
     def disconnect(self) -> None:
-        """Give the connections back."""
-        self._redis.close()
+        """Give the connections back that were opened."""
+        self.release()
+
+    def release(self) -> None:
+        """Close what this event loop opened."""
+        self._pool.disconnect()
 
 
 class At:

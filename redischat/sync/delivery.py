@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
-from ..errors import ChannelClosed
-from ..models import Message, Note, Reading
+from ..errors import ChannelClosed, Usage
+from ..models import Gathered, Happening, Message, Note, Reading
 from .errand import Errand
 from .renewal import Renewal
 
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 
+Shown = TypeVar("Shown", Gathered, Happening)
+
+
 class Lease:
     """The delivery lease of one reader: its id, for how many seconds it holds, and whose it is."""
 
     __slots__ = ("key", "seconds", "who")
 
     def __init__(self, who: Caller, key: str, seconds: float) -> None:
+        if not seconds > 0:  # also nan
+            raise Usage(message=f"a lease is more than 0 seconds, not {seconds}")
         self.who, self.key, self.seconds = who, key, seconds
 
     @property
@@ -71,6 +76,19 @@ def listening(connection: Connection, flow: Generator[Any, Any, Any], lease: Lea
             renewal.close()
         finally:
             errand.close()
+
+
+def streaming(connection: Connection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> Generator[Shown]:
+    """What a flow shows, one by one, as models of one kind."""
+    errand = Errand(connection, flow)
+    try:
+        show = errand.go()
+        while show is not None:
+            for one in show.messages:
+                yield kind.model_validate(one)
+            show = errand.go(len(show.messages))
+    finally:
+        errand.close()
 
 
 def _held(connection: Connection, show: Show, notes: list[dict[str, Any]]) -> Held:

@@ -95,6 +95,11 @@ class Messages(Seat):
         kept = self._kept.give(rooms)
         if kept is not None:
             return kept
+        got = self._shown(flow)
+        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
+
+    def _shown(self, flow: Generator[Any, Any, Any]) -> Any:
+        """A flow's result. What it showed is kept if this is interrupted: it is acked, or about to be."""
         shown: list[Show] = []
 
         def show(asked: Show) -> int:
@@ -103,12 +108,11 @@ class Messages(Seat):
             return len(asked.messages)
 
         try:
-            got = self._drive(flow, show)
+            return self._drive(flow, show)
         except BaseException:
             for one in shown:
                 self._kept.keep(one)
             raise
-        return Reading.model_validate({"messages": got.messages, "notes": got.notes})
 
     def ack(self, channel: str, seq: int) -> Ack:
         """Everything in a channel up to message ``seq`` is dealt with, seen or not. Marks only rise: acking again, or less, changes nothing.
@@ -172,20 +176,21 @@ class Messages(Seat):
         """
         rooms = [room(one) for one in channels]
         asked = reading.Waiting(
-            rooms, seconds=max(0.0, timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
+            rooms, seconds=names.seconds("timeout", timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
         )
         return self._handed(rooms, standing.wait(self._me(), asked, fresh(6), time.monotonic, fresh(16)))
 
-    def listen(self, *channels: str, lease: float = LEASE_S) -> Generator[Held]:
+    def listen(self, *channels: str, as_: str | None = None, lease: float = LEASE_S) -> Generator[Held]:
         """Messages of these channels (none named: all of the agent's), one by one as they come, for ever, or until all of them are closed.
 
         A message is acked when the next one is asked for, or by its own ``ack()``. Whoever breaks out or fails leaves the one in hand to come again, marked
-        ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it.
+        ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it. ``as_``: for another agent of
+        this program, as :meth:`as_` gives it.
 
         Raises:
             NoChannel, NotMember: there is nothing to listen to.
         """
-        held = Lease(self._me(), fresh(6), lease)
+        held = Lease((self if as_ is None else self.as_(as_))._me(), fresh(6), lease)  # noqa: SLF001 - of the same class
         asked = reading.Waiting([room(one) for one in channels], seconds=inf, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
         return listening(self._connection, reading.wait(held.who, asked, held.key, time.monotonic), held)
 

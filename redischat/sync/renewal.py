@@ -1,14 +1,15 @@
 # Made from ../aio by tests/unasync.py; edit that, not this.
-"""Keeps a delivery lease alive while its holder is busy with what it was handed."""
+"""Keeps a lease alive while its holder is busy: a delivery lease, a lock, a task."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
+from math import inf
 from typing import TYPE_CHECKING
 
-from ..errors import ChatError
+from ..errors import ChatError, CouldNotLook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,17 +19,17 @@ BEATS = 3  # in one lease: two may be lost
 
 
 class Renewal:
-    """Calls ``renew`` three times a lease of ``seconds``, from :meth:`hold` to :meth:`rest`, until it is closed."""
+    """Calls ``renew`` three times a lease of ``seconds``, from :meth:`hold` to :meth:`rest`, for ``most`` seconds, until it is closed."""
 
-    def __init__(self, renew: Callable[[], object], seconds: float) -> None:
-        self._renew, self._every = renew, seconds / BEATS
+    def __init__(self, renew: Callable[[], object], seconds: float, most: float = MOST_S) -> None:
+        self._renew, self._every, self._most = renew, seconds / BEATS, most
         self._until = 0.0
         self._over = threading.Event()
         self._task: threading.Thread | None = None
 
     def hold(self) -> None:
         """Something is in hand from now on."""
-        self._until = time.monotonic() + MOST_S
+        self._until = time.monotonic() + self._most
         if self._task is None:
             self._task = threading.Thread(target=self._beat, daemon=True)
             self._task.start()
@@ -48,6 +49,41 @@ class Renewal:
         self._over.set()
         if self._task is not None:
             self._task.join()
+
+
+class Keeping:
+    """Keeps a lock or a task for whoever works under it. ``lost`` is set once it is somebody else's, or ran out while the broker could not be asked."""
+
+    def __init__(self, renew: Callable[[], object], seconds: float) -> None:
+        self.lost = threading.Event()
+        self._renew, self._seconds = renew, seconds
+        self._ends = 0.0
+        self._renewal = Renewal(self._kept, seconds, inf)
+
+    def start(self) -> None:
+        """It was taken just now."""
+        self._ends = time.monotonic() + self._seconds
+        self._renewal.hold()
+
+    def _kept(self) -> None:
+        asked = time.monotonic()
+        try:
+            self._renew()
+        except CouldNotLook:
+            if time.monotonic() >= self._ends:
+                self._gone()
+        except ChatError:
+            self._gone()
+        else:
+            self._ends = asked + self._seconds
+
+    def _gone(self) -> None:
+        self.lost.set()
+        self._renewal.rest()
+
+    def close(self) -> None:
+        """It is kept no longer."""
+        self._renewal.close()
 
 
 def _within(seconds: float, event: threading.Event) -> bool:

@@ -6,6 +6,7 @@ redis-py's own Cluster client is not used: it refuses EVALSHA in pipelines, and 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from redis.exceptions import AskError, MovedError, RedisError
@@ -15,6 +16,7 @@ from ..calls.call import FAILOVER_S, RETRY_S, plain
 from ..errors.broker import NoService
 from ..route import Route
 from .connection import Connection, At, client_of, heeding
+from .pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +34,9 @@ class Routed(Connection):
     """The way to one workspace's server. ``shown`` is the URL without passwords."""
 
     def __init__(self, place: Place) -> None:
-        self.shown, self._revive = place.shown, None
+        super().__init__(partial(client_of, place), place.shown)
         self._route = Route(place)
-        self._clients: dict[Node, Any] = {}
+        self._pools: dict[Node, Pool] = {}
 
     def node(self) -> At:
         """The server that is to be asked now; sentinels are asked where it is, if that is not known.
@@ -46,9 +48,9 @@ class Routed(Connection):
         return self._at(doors[0]) if doors else self._master()
 
     def _at(self, place: Place) -> At:
-        if place.node not in self._clients:
-            self._clients[place.node] = client_of(place)
-        return At(self._clients[place.node], place.node)
+        if place.node not in self._pools:
+            self._pools[place.node] = Pool(partial(client_of, place))
+        return At(self._pools[place.node].here(), place.node)
 
     def _master(self) -> At:
         """The master, by what a sentinel says, when it says so too."""
@@ -119,10 +121,12 @@ class Routed(Connection):
         if self._route.place.kind != "cluster":
             return [self]
         slots, at = self.run(plain("CLUSTER", "SLOTS")), self.node()
-        return [Connection(self._at(place).redis, self.shown) for place in self._route.masters(slots, at.node)]
+        return [Connection(partial(self._client, place), self.shown) for place in self._route.masters(slots, at.node)]
 
-    def disconnect(self) -> None:
-        """Give the connections back."""
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            client.close()
+    def _client(self, place: Place) -> Any:
+        return self._at(place).redis
+
+    def release(self) -> None:
+        """Give back the connections that were opened."""
+        for pool in self._pools.values():
+            pool.disconnect()

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import names
@@ -44,7 +47,6 @@ class Seat:
         durable: bool = False,
         replicas: int | None = None,
     ) -> None:
-        self._given = redis
         self._settings: Settings | None = None
         if redis is not None:
             self._connection = _over(redis)
@@ -57,11 +59,27 @@ class Seat:
         self._sit(agent or (found.agent if found else ""), token or (found.token if found else ""))
         self._kept = Kept()
         self._copies = wanted(found.env if found else {}, durable=durable, replicas=replicas)
+        self._blocks = Counter[str]()
+        self._root = redis is None
         self._session = found.session if found else f"client@{host()}:{fresh(6)}"
 
     def _sit(self, agent: str, token: str) -> None:
         """Be this agent from now on, or nobody."""
         self._who = Caller(self._keys, names.agent(agent) if agent else "", token)
+
+    def as_(self, agent: str, *, token: str | None = None) -> Self:
+        """Another agent of the same program: a client with all verbs, on the connections of this one, which closes them.
+
+        ``token``: what proves that the name is yours, if it was bound by ``identify`` elsewhere. Names that nobody holds need none.
+
+        Raises:
+            BadName: it breaks the rule for names.
+        """
+        other = copy(self)
+        other._kept, other._root = Kept(), False  # noqa: SLF001 - of the same class
+        other._session = f"{self._session}/{agent.lower()}"  # noqa: SLF001
+        other._sit(agent, token or (self._who.token if agent.lower() == self._who.me else ""))  # noqa: SLF001
+        return other
 
     @property
     def agent(self) -> str | None:
@@ -89,8 +107,11 @@ class Seat:
         return drive(self._connection, durably(flow, copies) if copies else flow, show)
 
     def disconnect(self) -> None:
-        """Give the connections back. A verb that is called afterwards opens new ones. A client that was given as ``redis=`` stays its giver's to close."""
-        if self._given is None:
+        """Give the connections back. A verb that is called afterwards opens new ones.
+
+        A client that was given as ``redis=`` stays its giver's to close, and one that :meth:`as_` gave leaves it to the one that it came from.
+        """
+        if self._root:
             self._connection.disconnect()
 
     def __enter__(self) -> Self:
@@ -121,13 +142,15 @@ def _connection(settings: Settings) -> Connection:
         return ensure(settings.state_dir)
 
     place = Place(settings.url)
-    return Routed(place) if place.kind else Connection(client_of(place), place.shown, start if settings.url == settings.embedded else None)
+    if place.kind:
+        return Routed(place)
+    return Connection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None)
 
 
 def _over(redis: Redis) -> Connection:
     if not redis.connection_pool.connection_kwargs.get("decode_responses"):
         raise Usage(message="the redis client must be made with decode_responses=True")
-    return Connection(redis, "the given redis client")
+    return Connection(lambda: redis, "the given redis client")
 
 
 def room(channel: str) -> str:

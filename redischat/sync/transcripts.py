@@ -32,7 +32,7 @@ class Transcripts(Seat):
             Rewound: the folder holds another history of a channel of this name.
             BadFolder: the folder cannot be written.
         """
-        until = None if follow is None else time.monotonic() + follow
+        until = None if follow is None else time.monotonic() + names.seconds("follow", follow)
         return Exported.model_validate(self._drive(transcript.export(self._who, room(channel), str(directory), follow=until)))
 
     def import_folder(self, directory: str | os.PathLike[str], *, channel: str | None = None, repo: str | None = None) -> list[Imported]:

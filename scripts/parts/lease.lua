@@ -1,7 +1,8 @@
 -- Giving a task to an agent, and taking it back. Needs task.lua, board.lua, holder.lua, audit.lua.
 local function seconds(ms) return string.format("%.4g s", ms / 1000) end
 
--- Give a task to an agent (how: claimed, renewed, recovered), with what it leaves behind. A new holder gets a new token. Gives the reply.
+-- Give a task to an agent (how: claimed, renewed, recovered), with what it leaves behind: nothing, where one in time is renewed quietly (place.quiet).
+-- A new holder gets a new token. Gives the reply.
 local function give(keys, place, id, t, display, ttl, how, reason)
     local before, ended = t.owner, t.expires
     local late, token = lapsed(t) and NOW_MS - ended or -1, t.token
@@ -13,7 +14,8 @@ local function give(keys, place, id, t, display, ttl, how, reason)
     if how == "renewed" and late >= 0 then text = text .. ", " .. seconds(late) .. " after it had run out" end
     local facts = {"task", t.id, "status", "in_progress", "owner", display, "token", token, "lease_expires_at", NOW_MS + ttl, "attempt", attempt}
     if how == "recovered" then for _, word in ipairs({"previous_owner", before, "previous_lease_expires_at", ended, "recovery_reason", reason}) do table.insert(facts, word) end end
-    local _, failure = audit(keys.audits, keys.live, place.name, place.head, display, "lease." .. how, t.id, text, facts)
+    local silent, _, failure = place.quiet and how == "renewed" and late < 0, nil, nil
+    if not silent then _, failure = audit(keys.audits, keys.live, place.name, place.head, display, "lease." .. how, t.id, text, facts) end
     if failure then return failure end
     if how == "recovered" then
         t.before, t.before_expires = before, ended

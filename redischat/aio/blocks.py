@@ -1,0 +1,169 @@
+"""What is held for the length of a block: paths and tasks, renewed in the background, given back at its end whatever happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..calls import paths, tasks
+from ..calls.call import Once
+from ..errors import ChatError
+from ..flows import fields
+from ..flows import paths as locking
+from ..flows import tasks as board
+from ..models import PathLock, Task
+from ..text import inert
+from .errand import drive, settled
+from .renewal import AsyncKeeping
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections import Counter
+    from types import TracebackType
+    from typing import Any, Literal, Self
+
+    from ..calls.call import Caller
+    from .connection import AsyncConnection
+
+REASON_CHARS = 200  # of what an error says, in a task's reason
+
+
+class Hold:
+    """Who holds something, in which channel (as keys hold it), for how long at a time, and over which connection."""
+
+    __slots__ = ("channel", "connection", "ms", "who")
+
+    def __init__(self, connection: AsyncConnection, who: Caller, channel: str, ms: int) -> None:
+        self.connection, self.who, self.channel, self.ms = connection, who, channel, ms
+
+
+class AsyncLocked(PathLock):
+    """Paths that the caller holds now, as :class:`PathLock` says.
+
+    As a block, ``async with chat.lock(...) as lock``, they are renewed until its end and let go of there. ``lost`` is set if they became somebody else's
+    before: then the clean end of the block raises ``PathLockOwnerMismatch`` or ``PathLockNotFound``.
+    """
+
+    _hold: Hold
+    _blocks: Counter[str]
+    _keeping: AsyncKeeping
+
+    def hand(self, hold: Hold, blocks: Counter[str]) -> Self:
+        """This lock, in the hand of whoever may renew it. ``blocks``: how many blocks are under which lock: the last one lets go of it."""
+        self._hold, self._blocks = hold, blocks
+        self._keeping = AsyncKeeping(self._renew, hold.ms / 1000)
+        return self
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set once the paths are somebody else's, or ran out while the broker could not be asked. Only within a block."""
+        return self._keeping.lost
+
+    @property
+    def _ids(self) -> list[str]:
+        return sorted({one.lock_id for one in self.paths})
+
+    async def _renew(self) -> None:
+        hold, ids = self._hold, self._ids
+        await hold.connection.run(paths.renew(hold.who, hold.channel, [(one, "") for one in ids], hold.ms, once=Once(), quiet=True))
+
+    async def __aenter__(self) -> Self:
+        self._blocks.update(self._ids)
+        self._keeping.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._blocks.subtract(self._ids)
+        last = [one for one in self._ids if self._blocks[one] <= 0]
+        try:
+            await self._keeping.close()
+        finally:
+            await settled(self._let_go(last, error))
+
+    async def _let_go(self, ids: list[str], error: BaseException | None) -> None:
+        if not ids:
+            return
+        hold = self._hold
+        try:
+            await drive(hold.connection, locking.unlock(hold.who, hold.channel, None, [(one, "") for one in ids], Once()))
+        except ChatError as refused:
+            _tell(error, refused)
+
+
+class AsyncWork(Task):
+    """A task in hand, as :class:`Task` says, for one block: ``async with chat.claim_task("board") as task``.
+
+    Its lease is renewed until the end of the block. A clean end is done; an error gives it back with the error as reason, or blocks it (``on_error``);
+    cancelled it goes back. :meth:`done`, :meth:`block` and :meth:`release` end it before. ``lost`` is set if it became somebody else's: then ending it raises.
+    """
+
+    _hold: Hold
+    _keeping: AsyncKeeping
+    _on_error: str = "release"
+    _over: bool = False
+
+    def hand(self, hold: Hold, on_error: Literal["release", "block"]) -> Self:
+        """This task, in the hand of whoever may renew and end it."""
+        self._hold, self._on_error = hold, on_error
+        self._keeping = AsyncKeeping(self._renew, hold.ms / 1000)
+        return self
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set once the task is somebody else's, or its lease ran out while the broker could not be asked. Only within the block."""
+        return self._keeping.lost
+
+    async def done(self, result: str = "") -> None:
+        """It is done, with what came of it (16 KiB of text): whoever asks for the task gets that.
+
+        Raises:
+            LeaseStaleToken, LeaseOwnerMismatch, LeaseRecoveryRequired: it is somebody else's by now.
+        """
+        await self._move("done", result=fields.result(result))
+
+    async def block(self, reason: str) -> None:
+        """It cannot go on: blocked until somebody opens it again. Raises as :meth:`done`."""
+        await self._move("fail", reason=fields.blocked(reason))
+
+    async def release(self, reason: str = "") -> None:
+        """Give it back, undone. Raises as :meth:`done`."""
+        await self._move("release", reason=fields.blocked(reason))
+
+    async def _renew(self) -> None:
+        hold = self._hold
+        await hold.connection.run(tasks.claim(hold.who, hold.channel, self.id.lower(), want="keep", ttl_ms=hold.ms, fence=self.token))
+
+    async def _move(self, verb: str, *, reason: str = "", result: str = "") -> None:
+        hold = self._hold
+        await drive(hold.connection, board.move(hold.who, hold.channel, self.id, verb, Once(), fence=self.token, reason=reason, result=result))
+        self._over = True
+
+    async def __aenter__(self) -> Self:
+        self._keeping.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            await self._keeping.close()
+        finally:
+            if not self._over:
+                await settled(self._end(error))
+
+    async def _end(self, error: BaseException | None) -> None:
+        failed = isinstance(error, Exception)
+        verb = "done" if error is None else "fail" if failed and self._on_error == "block" else "release"
+        try:
+            await self._move(verb, reason=_why(error) if failed else "")
+        except ChatError as refused:
+            _tell(error, refused)
+
+
+def _tell(error: BaseException | None, refused: ChatError) -> None:
+    """What cannot be given back does not hide why the block failed; after a clean end it is raised."""
+    if error is None:
+        raise refused
+    error.add_note(f"redischat: {refused.code}: {refused}")
+
+
+def _why(error: Any) -> str:
+    """An error as a reason: one line."""
+    return inert(" ".join(f"{type(error).__name__}: {error}".split()))[:REASON_CHARS]
