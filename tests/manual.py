@@ -17,7 +17,7 @@ TARGET = Path(__file__).parent.parent / "docs" / "cli.md"
 NOUNS = {
     "setup": "Setting up", "doctor": "What works",
     "agents": "Agents", "who": "Who is there", "channels": "Channels", "messages": "Messages", "claims": "Claims", "tasks": "Tasks", "paths": "Path locks", "events": "Events",
-    "guard": "Commits", "plugin": "Claude Code plugin", "state": "Where things stand", "waker": "The waker", "admin": "Broker and tour",
+    "mcp": "MCP server", "guard": "Commits", "plugin": "Claude Code plugin", "state": "Where things stand", "waker": "The waker", "admin": "Broker and tour",
 }  # fmt: skip
 ORIGINS = {"verb": "a verb", "store": "a damaged or imported store"}
 HEAD = """# The command line

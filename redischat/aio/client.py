@@ -21,7 +21,7 @@ class AsyncClient(AsyncAgents, AsyncPresence, AsyncChannels, AsyncMessages, Asyn
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
     ``agent``: who speaks (default: as for the command). ``workspace``, ``token``: likewise. ``redis``: a ready client made with ``decode_responses=True``
-    instead of all that; then ``agent`` and ``workspace`` are only what is given.
+    instead of all that; then ``agent`` and ``workspace`` are only what is given. ``settings``: where and who, found already, instead of looking.
 
     Use it as ``async with AsyncClient(agent="amy") as chat``, or call :meth:`disconnect` at the end. Connections are opened by the first verb. Verbs may run
     at the same time; each waiting one holds a connection of its own.

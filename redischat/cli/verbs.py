@@ -245,6 +245,13 @@ VERBS: dict[str, Verb] = {
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
     "plugin": Verb("plugin", "", "the folder of the Claude Code plugin, to be added as a marketplace", "redischat plugin", {"--run": ("run", "flag", "the interpreter and the script that its hooks run, a line each")}),
+    "mcp": Verb("mcp", "", "be an MCP server: these verbs as tools, for a harness that starts it (or, with --http, for clients that connect)", "redischat mcp --tools all", {
+        "--tools": ("tools", "text", "a,b of talk, coordinate, look (all three); or all: every verb"),
+        "--http": ("http", "text", "HOST:PORT: serve streamable HTTP there, at /mcp, instead of standard input and output"),
+        "--token-file": ("token_file", "text", "a file with the token that HTTP clients must send (else REDISCHAT_MCP_TOKEN); needed off this machine"),
+        "--allow-host": ("allow_host", "text", "a,b: names by which HTTP clients may call this server, besides its address"),
+        "--longest-wait": ("longest_wait", "seconds", "the longest that one wait may take (50: clients give up after 60)"),
+    }, runner="mcp"),
     "demo": Verb("admin", "", "see two agents talk, in a scratch workspace that is removed again", "redischat demo", {"--fast": ("fast", "flag", "without the pauses for the reader")}),
     "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes, hooks", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands, board or hooks only")}),
 }  # fmt: skip

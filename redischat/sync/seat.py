@@ -31,14 +31,15 @@ class Seat:
     """One agent's place at one broker."""
 
     def __init__(
-        self, url: str | None = None, *, agent: str | None = None, workspace: str | None = None, token: str | None = None, redis: Redis | None = None
-    ) -> None:
+        self, url: str | None = None, *, agent: str | None = None, workspace: str | None = None, token: str | None = None, redis: Redis | None = None,
+        settings: Settings | None = None,
+    ) -> None:  # fmt: skip
         self._given = redis
         self._settings: Settings | None = None
         if redis is not None:
             self._connection = _over(redis)
         else:
-            self._settings = _settings(url, agent, workspace)
+            self._settings = settings or _settings(url, agent, workspace)
             self._connection = _connection(self._settings)
         found = self._settings
         self.workspace = names.name("workspace", workspace or (found.workspace if found else DEFAULT_WORKSPACE))
@@ -68,6 +69,19 @@ class Seat:
                 self._settings.me()
             raise NoIdentity
         return self._who
+
+    def seat(self, *, anybody: bool = False) -> Caller:
+        """Who acts, for a flow that is driven from outside; refused when nobody is known, unless ``anybody`` may."""
+        return self._who if anybody else self._me()
+
+    @property
+    def connection(self) -> Connection:
+        """The way to the broker, for a flow that is driven from outside."""
+        return self._connection
+
+    def drive(self, flow: Generator[Any, Any, Any]) -> Any:
+        """Run a flow from outside to its end; its result."""
+        return self._drive(flow)
 
     def _run(self, call: Call) -> Any:
         return self._connection.run(call)
