@@ -68,6 +68,7 @@ _TAKE_OVER = {
 _HARNESS = {"--harness": ("harness", "text", "a,b: claude, codex, gemini, opencode; or none (else the one that this shell runs in, else those on the PATH)")}
 _SCOPE = {"--scope": ("scope", "text", "whose settings: local (this checkout, claude only), project or user (claude: local; others: user)")}
 _ANYWAY = {"--anyway": ("anyway", "flag", "also from an environment that looks temporary")}
+_NO_MCP = {"--no-mcp": ("no_mcp", "flag", "register no MCP server with the harness")}
 _DRY = {"--dry-run": ("dry_run", "flag", "say what would change, and change nothing")}
 
 
@@ -119,7 +120,7 @@ VERBS: dict[str, Verb] = {
         "--briefing": _OPEN["--briefing"],
         "--briefing-file": _OPEN["--briefing-file"],
         "--max-messages": _OPEN["--max-messages"],
-        **_HARNESS, **_SCOPE, **_ANYWAY, **_DRY,
+        **_HARNESS, **_SCOPE, **_NO_MCP, **_ANYWAY, **_DRY,
     }),
     "teardown": Verb("setup", "", "undo setup: give everything back, leave every channel, take the hooks out", "redischat teardown --dry-run", _DRY),
     "install": Verb("setup", "", "put the hooks into a harness's settings; nothing else", "redischat install --harness claude", {

@@ -73,7 +73,8 @@ async def list_tools(tools: dict[str, Tool], context: Any, params: Any) -> ListT
 
 def described(tool: Tool) -> Description:
     """A tool as clients are told of it."""
-    hints = ToolAnnotations(read_only_hint=True) if tool.looks else None
+    gentle = None if tool.destroys else ToolAnnotations(destructive_hint=False, open_world_hint=False)  # without both, Codex asks its user at each call
+    hints = ToolAnnotations(read_only_hint=True) if tool.looks else gentle
     return Description(name=tool.name, description=tool.about, input_schema=tool.schema, output_schema=tool.output, annotations=hints)
 
 

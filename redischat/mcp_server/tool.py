@@ -27,13 +27,16 @@ class Tool:
     """One row of the table of tools.
 
     ``run``: the verb of a client (``AsyncClient.task_claim``), or a function of this room that is called with the client and, where it asks for a ``call``, with
-    the Call. ``gives``: the model (or the names of the fields) of its answer; ``rows``: which field is the list that a long answer gives in pieces. ``looks``: it changes nothing.
+    the Call. ``gives``: the model (or the names of the fields) of its answer; ``rows``: which field is the list that a long answer gives in pieces. ``looks``: it changes nothing; ``destroys``: what it takes away does not come back.
     """
 
-    __slots__ = ("about", "gives", "hides", "looks", "name", "needs", "own", "rows", "run", "takes")
+    __slots__ = ("about", "destroys", "gives", "hides", "looks", "name", "needs", "own", "rows", "run", "takes")
 
-    def __init__(self, name: str, run: Run, about: str, gives: Any, *, rows: str = "", looks: bool = False, hides: tuple[str, ...] = ()) -> None:
-        self.name, self.run, self.about, self.gives, self.rows, self.looks, self.hides = name, run, about, gives, rows, looks, HIDDEN | set(hides)
+    def __init__(
+        self, name: str, run: Run, about: str, gives: Any, *, rows: str = "", looks: bool = False, destroys: bool = False, hides: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self.run, self.about, self.gives, self.rows, self.hides = name, run, about, gives, rows, HIDDEN | set(hides)
+        self.looks, self.destroys = looks, destroys
         told = inspect.signature(run).parameters
         self.own = "call" in told
         mine = [one for one in told.values() if one.name not in self.hides]
@@ -50,11 +53,11 @@ class Tool:
 
     @property
     def output(self) -> dict[str, Any]:
-        """What it gives, as JSON schema: its fields, as an outline. A field that says nothing is left out of the answer."""
+        """What it gives, as JSON schema: its fields, as an outline: the fields that are always there. Others are left out of an answer where they say nothing."""
         if isinstance(self.gives, tuple):
             return {"type": "object", "properties": {one: {"type": "array"} if one == self.rows else {} for one in self.gives}}
         fields = self.gives.model_json_schema(mode="serialization", by_alias=True)["properties"]
-        return {"type": "object", "properties": {name: _outline(one) for name, one in fields.items()}}
+        return {"type": "object", "properties": {name: _outline(one) for name, one in fields.items() if "anyOf" not in one and "default" not in one}}
 
     def checked(self, given: dict[str, Any]) -> dict[str, Any]:
         """What a model gave, as the verb takes it. A null is as good as nothing.
