@@ -100,6 +100,11 @@ class Lines:
         assert result["isError"], result
         return result["structuredContent"]["error"]
 
+    def stop_reading(self):
+        """Close its output, as a client that dies does, and leave its input open."""
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
     def hang_up(self):
         """Close its input."""
         assert self.process.stdin is not None

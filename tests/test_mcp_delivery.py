@@ -111,6 +111,20 @@ def test_what_a_silent_client_did_not_take_comes_again_marked(town, pair):
     assert [(one["seq"], one["repeat"]) for one in got["messages"]] == [(1, True)]
 
 
+def test_what_a_client_leaves_in_the_pipe_comes_again_marked(town, pair):
+    heron, lynx = pair
+    server = Lines(heron)
+    says(lynx, "left lying")
+    server.reading.clear()
+    number = server.begin("ping")  # what its reader has in hand when it stops
+    wait_until(lambda: server.answered(number), "it reads no more")
+    server.call("read")
+    wait_until(lambda: held(town), "it has the message in hand")
+    server.stop_reading()
+    got = Lines(heron).record("read")
+    assert [(one["seq"], one["repeat"]) for one in got["messages"]] == [(1, True)]
+
+
 def test_mcp_03_one_wait_is_shorter_than_the_patience_of_clients(pair):
     heron, _ = pair
     server = Lines(heron, "--longest-wait", "0.3")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import socket
 import sys
 from hmac import compare_digest
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn import Config, Server
 
-from ..errors import Usage
+from ..errors import Refused, Usage
 from .delivery import AROUND, Deliveries
 from .server import built
 from .table import chosen
@@ -76,8 +77,16 @@ def over_http(place: Place, tools: str, where: str, door: Door) -> int:
         )
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, force=True)
     server = Announced(Config(application(place, tools, host, door), host, port, log_config=None, access_log=False, timeout_graceful_shutdown=GOES_SECONDS))
-    server.run()
-    return 0 if server.started else 1
+    server.run(sockets=[_listening(host, port)])
+    return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        raise Refused(message=f"cannot listen at {host}:{port}: {error.strerror or error}. Another port: --http {host}:0 takes a free one") from None
 
 
 class Announced(Server):
@@ -87,7 +96,7 @@ class Announced(Server):
         """Listen, and say where."""
         await super().startup(sockets)
         if self.started:
-            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            host, port = sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             sys.stderr.write(f"redischat mcp: http://{shown}:{port}{PATH}\n")
             sys.stderr.flush()

@@ -12,7 +12,7 @@ MESSAGES = ("messages", "notes", "more", "next")
 
 _ROWS = (
     # talk
-    Tool("identify", own.identify, "Be an agent in this session under a name, unless whoami shows one already.", ("agent", "how", "joined")),
+    Tool("identify", own.identify, "Be an agent in this session under a name, unless whoami shows one already.", ("agent", "how", "joined"), hides=("force", "reason")),
     Tool("join", Chat.join, "Join a channel at its end, or open it. since=0: unread from the start.", ("channel", "members", "unread", "before"), hides=("topic", "briefing", "broadcast", "max_messages", "members")),
     Tool("say", own.say, "Post a message. Wakes all members; to=[names] only these, to=['none'] nobody, to=['all'] everyone. reply_to: the number it answers. The answer tells whom it reached.", ("seq", "wakes", "passive", "absent", "stored"), hides=("durable",)),
     Tool("read", reading.read, "What is new for you (no channel: in all of yours), oldest first; it counts as read. since=N: the transcript from N on, own words too; moves no mark.", MESSAGES, hides=("audits", "since_summary")),
@@ -37,6 +37,7 @@ _ROWS = (
 )  # fmt: skip
 
 _MORE = (
+    Tool("identify", own.identify, "Be an agent in this session under a name. take_over: one that was not seen for 2 minutes. force, with a reason: a live one's, which is a person's way.", ("agent", "how", "joined")),
     Tool("join", Chat.join, "Join a channel at its end, or open it. since=0: unread from the start.", models.Opened),
     Tool("say", own.say, _ROWS[2].about + " durable: return once it is on the broker's disk.", models.FullReceipt),
     Tool("read", reading.read, _ROWS[3].about + " audits: what tasks and locks left, too. since_summary: from the latest summary on.", MESSAGES),

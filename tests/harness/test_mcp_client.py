@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
+import clients
 import pytest
+from cli import serving, town_at
 from products import claude_lab, codex_lab, gemini_lab, hold, opencode_lab, text, tool
 from waiting import wait_until
 from wired import peer, read_by, redischat
@@ -103,3 +106,26 @@ def tree(lab):
     """The client's own settings: what a registration could be in."""
     places = (".claude.json", ".codex/config.toml", ".gemini/settings.json", ".config/opencode/opencode.json")
     return {one: (lab.home / one).read_text("utf-8") for one in places if (lab.home / one).exists()}
+
+
+def test_the_inspector_lists_calls_and_is_refused(tmp_path):
+    try:
+        program = clients.CLIENTS["inspector"].command()
+    except clients.Missing as missing:
+        pytest.skip(str(missing))
+    with serving() as broker, town_at(broker.url, broker) as town:
+        heron, lynx = town.pair()
+
+        def asks(*words):
+            given = [word for name, value in {**town.env, **heron.env}.items() for word in ("-e", f"{name}={value}")]
+            command = [program, "--cli", *given, sys.executable, "-m", "redischat", "mcp", *words]
+            done = subprocess.run(
+                command, cwd=heron.directory, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=False
+            )
+            return json.loads(done.stdout)
+
+        assert len(asks("--method", "tools/list")["tools"]) == 20
+        said = asks("--method", "tools/call", "--tool-name", "say", "--tool-arg", "channel=dock", "--tool-arg", "body=from the inspector")
+        assert said["structuredContent"]["seq"] == 1
+        assert lynx("read", "dock", "--json").record["body"] == "from the inspector"
+        assert asks("--method", "tools/call", "--tool-name", "say", "--tool-arg", "channel=nowhere", "--tool-arg", "body=x")["isError"] is True
