@@ -202,7 +202,8 @@ def test_live_01_it_makes_no_session_that_could_outlive_it(town, pair):
     assert next(one for one in lynx("who", "--json").records if one["agent"] == "heron")["sessions"][0]["state"] != "live"
 
 
-def test_ident_03_the_server_goes_on_as_the_agent_when_its_session_gets_another_id(town):
+@pytest.mark.parametrize("source", ["clear", "resume"])
+def test_ident_03_the_server_goes_on_as_the_agent_when_its_session_gets_another_id(town, source):
     held = wake.lock(town.state)
     assert held is not None
     heron = Hooked(town, "s-1", "heron")
@@ -214,9 +215,9 @@ def test_ident_03_the_server_goes_on_as_the_agent_when_its_session_gets_another_
     server.record("lock", channel="dock", paths=["a.py"])
     lynx("join", "dock")
     lynx("say", "dock", "one", "--to", "heron")
-    heron("SessionEnd", reason="clear")
+    heron("SessionEnd", reason=source)
     after = Hooked(town, "s-2", "heron")
-    after("SessionStart", source="clear")
+    after("SessionStart", source=source)
     assert server.record("say", channel="dock", body="from the old id")["from"] == "heron"
     assert seqs(server.record("read")) == [1]
     assert server.record("unlock", channel="dock", all=True)["unlocked"]
@@ -233,6 +234,20 @@ def test_ident_03_a_name_that_changes_while_it_runs_is_followed_at_once(pair):
     assert server.refusal("say", channel="dock", body="as whom?") == "TWO_IDENTITIES"
     assert server.record("identify", name="wren")["agent"] == "wren"
     assert lynx("peek", "dock", "--json").records
+
+
+def test_of_several_agents_of_a_project_it_is_the_one_that_it_says_it_is(town):
+    one, other = town.agent("heron", "nest", REDISCHAT_SESSION="s-1"), town.agent("wren", "nest", REDISCHAT_SESSION="s-2")
+    other("open", "dock")
+    one("join", "dock")
+    nobody = town.person("nest")
+    first, second = Lines(nobody), Lines(nobody)
+    assert first.refusal("say", channel="dock", body="who?") == "TWO_IDENTITIES"
+    for server, name in ((first, "heron"), (second, "wren")):
+        assert server.record("identify", name=name)["agent"] == name
+        assert server.record("say", channel="dock", body="hi")["from"] == name
+        assert server.record("identify", name=name)["how"] == "mine"
+    assert first.refusal("identify", name="no name") == "BAD_NAME"
 
 
 def test_a_server_without_a_session_id_is_the_session_whose_hooks_have_the_same_parent(town):

@@ -221,7 +221,7 @@ def _foretold(seat: Seat, room: str, me: str, tools: Tools, plans: list[Plan]) -
     if seat.json:
         put(record({"dry_run": True, "steps": steps, "files": [row(one, dry=True) for one in plans]}))
     else:
-        put("".join(f"would {inert(step)}\n" for step in steps))
+        put("".join(f"would {inert(step)}\n" for step in steps) + tools.noted())
         show_plans(seat, wiring, plans, dry=True)
     return 0
 

@@ -61,6 +61,10 @@ class Tools:
         yield from (f"  {client}: {how[one.said.partition(' ')[0]]}" for client, one in last.items())
         yield from (f"  note: {inert(one)}" for one in (*self._failed, *self._notes))
 
+    def noted(self) -> str:
+        """What must be said before anything is done."""
+        return "".join(f"note: {inert(one)}\n" for one in self._notes)
+
     def records(self) -> list[dict[str, Any]]:
         """The same as JSON records."""
         return [*(one.record() for one in self._steps), *({"note": one} for one in (*self._failed, *self._notes))]

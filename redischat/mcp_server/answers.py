@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST = 20_000  # characters of an answer, text and record together: clients throw away what is over some 25,000 tokens
 HALF = MOST // 2 - 500  # of the record, where the text is the same again; the rest is the envelope
 CUT = " ... [cut]"
+HERE = {"NO_IDENTITY": "call identify with the name you want", "TWO_IDENTITIES": "call identify with your own name"}  # where a shell would say --as
 LEFT = "left_out"
 
 
@@ -92,6 +93,8 @@ def refused(error: ChatError) -> CallToolResult:
     told = clean(error.record())
     facts = {name: value for name, value in told.items() if len(_json(value)) <= HALF // 4}
     message = str(told["message"])[: HALF // 2]
+    facts |= {"next": HERE[error.code]} if error.code in HERE else {}
+    message += f". Here: {HERE[error.code]}" if error.code in HERE else ""
     return CallToolResult(
         content=[TextContent(type="text", text=f"{error.code}: {inert(message)}")],
         structured_content={**facts, "error": error.code, "message": message},

@@ -43,6 +43,12 @@ async def identify(chat: AsyncClient, name: str, *, call: Request, take_over: bo
         fixed = settings.me()
         if names.same(fixed) != names.same(name):
             raise Usage(message=f"this server was started as {fixed} and speaks for no other: leave identify out, or start it without --as and REDISCHAT_AGENT")
+    held = [one for one in settings.bindings if one.project == settings.home and names.same(one.agent) == names.same(name)]
+    if held and not settings.session_id and not take_over:  # one of this project's, whichever session holds it: as with --as at a shell
+        before, call.place.sits = call.place.sits, held[0].agent
+        if names.same(call.place.settings().agent) == names.same(name):
+            return {"agent": held[0].agent, "how": "mine", "joined": []}
+        call.place.sits = before
     found = await asyncio.to_thread(call.place.become, settings, name, take_over=take_over, force=force, reason=reason or None)
     return {key: value for key, value in found.items() if key != "token" and value is not None}
 

@@ -27,13 +27,18 @@ class Place:
     def __init__(self, flags: Mapping[str, Any], become: Callable[..., dict[str, Any]], longest: float) -> None:
         self.flags, self.become, self.longest = flags, become, longest
         self.waits = 0
+        self.sits = ""  # which of several agents of the project the client has said that it is
 
     def settings(self) -> Settings:
-        """What environment, project and bindings say now.
+        """What environment, project and bindings say now; where they name several agents, the one that the client said it is.
 
         Raises:
             SpeakAsYourself: the server was started for an agent that this session is not.
         """
+        found = self._found()
+        return found if found.agent or not self.sits else Settings({**self.flags, "as_": self.sits}, found.env, _here())
+
+    def _found(self) -> Settings:
         env = os.environ
         if not any(env.get(name) for name in _OF_THE_SESSION):
             plain = Settings({}, env, _here())
