@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
 from mutants_coordination import COORDINATION, FAKE
+from mutants_mcp import TOOLS
 from mutants_team import TEAM
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -230,7 +231,7 @@ MUTANTS = [
         "tests/test_broker.py::test_a_server_whose_socket_was_deleted_gets_no_twin",
     ),
 ]  # fmt: skip
-MUTANTS += [Mutant(*row) for row in (*COORDINATION, *TEAM)]
+MUTANTS += [Mutant(*row) for row in (*COORDINATION, *TEAM, *TOOLS)]
 
 
 def planted(mutant: Mutant, home: str) -> str:

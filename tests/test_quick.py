@@ -24,7 +24,7 @@ VALUES = {
 JUNK = ("-", "--", "--help", "-h", "-x", "--nope", "--json=1", "--as", "-n", "-n3", "--to=", "extra", "", "--version", "--t", "-json", "=", "--=x")
 HEAVY = (
     "click", "orjson", "json", "socket", "hashlib", "secrets", "pathlib", "typing", "dataclasses", "enum", "re", "importlib.metadata", "redis", "pydantic",
-    "argparse", "inspect", "subprocess", "tempfile", "logging", "asyncio",
+    "argparse", "inspect", "subprocess", "tempfile", "logging", "asyncio", "mcp", "anyio",
 )  # fmt: skip
 WATCHED = """
 import sys

@@ -25,7 +25,7 @@ class AsyncClient(
 
     ``url``: where the broker is (default: REDISCHAT_URL, the project's configuration, else this user's embedded broker, started when nobody answers).
     ``agent``: who speaks (default: as for the command). ``workspace``, ``token``: likewise. ``redis``: a ready client made with ``decode_responses=True``
-    instead of all that; then ``agent`` and ``workspace`` are only what is given.
+    instead of all that; then ``agent`` and ``workspace`` are only what is given. ``settings``: where and who, found already, instead of looking.
 
     ``durable``: no change counts before it is on the broker's disk, ``replicas``: before so many replicas have it (with ``durable``: on their disks); else it
     raises NotDurable, whose ``done`` says whether it is stored all the same. Default: REDISCHAT_DURABLE, REDISCHAT_REPLICAS.

@@ -45,12 +45,13 @@ class AsyncSeat:
         redis: Redis | None = None,
         durable: bool = False,
         replicas: int | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self._settings: Settings | None = None
         if redis is not None:
             self._connection = _over(redis)
         else:
-            self._settings = _settings(url, agent, workspace)
+            self._settings = settings or _settings(url, agent, workspace)
             self._connection = _connection(self._settings)
         found = self._settings
         self.workspace = names.name("workspace", workspace or (found.workspace if found else DEFAULT_WORKSPACE))
@@ -97,6 +98,19 @@ class AsyncSeat:
                 self._settings.me()
             raise NoIdentity
         return self._who
+
+    def seat(self, *, anybody: bool = False) -> Caller:
+        """Who acts, for a flow that is driven from outside; refused when nobody is known, unless ``anybody`` may."""
+        return self._who if anybody else self._me()
+
+    @property
+    def connection(self) -> AsyncConnection:
+        """The way to the broker, for a flow that is driven from outside."""
+        return self._connection
+
+    async def drive(self, flow: Generator[Any, Any, Any]) -> Any:
+        """Run a flow from outside to its end; its result."""
+        return await self._drive(flow)
 
     async def _run(self, call: Call) -> Any:
         return await self._drive(alone(call))

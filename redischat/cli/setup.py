@@ -8,7 +8,7 @@ from ..calls.call import Caller
 from ..errors import BadName, NameHeld
 from ..flows import channels as flows
 from ..hook import wake
-from ..install import Plan, apply, codex, detect, ignore
+from ..install import CLIENTS, Plan, apply, codex, detect, ignore
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.record import dropped, named
@@ -20,6 +20,7 @@ from .agents import become
 from .plans import brief, row, show_plans
 from .seat import once, text_of
 from .show import put, record, records
+from .tools import Tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def setup(
     name: str | None = None,
     harness: str | None = None,
     scope: str | None = None,
+    no_mcp: bool = False,
     anyway: bool = False,
     dry_run: bool = False,
     **asked: Any,
@@ -45,24 +47,27 @@ def setup(
     me, wiring = names.agent(name) if name else _own(settings), Wiring(settings, harness, scope)
     if not anyway:
         wiring.lasting(f"redischat setup {room} --as {me}")
-    plans = wiring.plans(but=wiring.plugged())  # refuses before anything is done
+    plans, tools = wiring.plans(but=wiring.plugged()), Tools(wiring, no_mcp=no_mcp)  # refuses before anything is done
     if dry_run:
-        return _foretold(seat, room, me, wiring, plans)
+        return _foretold(seat, room, me, tools, plans)
     got = _identified(seat, me, asked=bool(name))
-    entered = seat.drive(flows.enter(seat.caller(), room, wanted, once(None)))
-    project = Project(settings)
+    entered, project = seat.drive(flows.enter(seat.caller(), room, wanted, once(None))), Project(settings)
     moved, wish = _moved(project, settings), _wish(project, settings, got["agent"])
     if wiring.clients and names.same(wish) == names.same(got["agent"]):
         _kept_free(seat)
     project.write(_facts(settings, wish), wiring.clients)
-    ignore.add(settings.project, wiring.patterns())
-    done = [apply(one) for one in plans]
-    if wiring.clients:
-        wake.start(settings.state_dir)
+    done = tools.wired(plans)
     if seat.json:
-        put(record(_recorded(seat, got, entered, done)))
+        put(record({**_recorded(seat, got, entered, done), "mcp": tools.records()}))
         return 0
-    said = [*_arrived(seat, got, entered), *moved, *_wished(wish, got["agent"]), *_wired(wiring, done), *_next(seat, entered["channel"], wiring, done)]
+    said = [
+        *_arrived(seat, got, entered),
+        *moved,
+        *_wished(wish, got["agent"]),
+        *_wired(wiring, done),
+        *tools.said(),
+        *_next(seat, entered["channel"], wiring, done),
+    ]
     put("\n".join(said) + "\n" + rules(entered))
     return 0
 
@@ -198,12 +203,12 @@ def _recorded(seat: Seat, got: dict[str, Any], entered: dict[str, Any], done: li
     }  # fmt: skip
 
 
-def _foretold(seat: Seat, room: str, me: str, wiring: Wiring, plans: list[Plan]) -> int:
+def _foretold(seat: Seat, room: str, me: str, tools: Tools, plans: list[Plan]) -> int:
     """What setup would do, to the letter; nothing is started, asked or written."""
     from ..broker import ask
     from ..broker.place import Place
 
-    settings, project = seat.settings, Project(seat.settings)
+    settings, project, wiring = seat.settings, Project(seat.settings), tools.wiring
     steps = []
     if settings.url == settings.embedded and ask.ping(Place(settings.state_dir).socket) != ask.ANSWERS:
         steps.append("start the embedded broker")
@@ -212,10 +217,11 @@ def _foretold(seat: Seat, room: str, me: str, wiring: Wiring, plans: list[Plan])
     steps += [f"let git ignore {pattern}" for pattern, how in ignore.add(settings.project, wiring.patterns(), dry=True).items() if how == "added"]
     if wiring.clients and not wake.running(settings.state_dir):
         steps.append("start the waker")
+    steps += tools.steps()
     if seat.json:
         put(record({"dry_run": True, "steps": steps, "files": [row(one, dry=True) for one in plans]}))
     else:
-        put("".join(f"would {inert(step)}\n" for step in steps))
+        put("".join(f"would {inert(step)}\n" for step in steps) + tools.noted())
         show_plans(seat, wiring, plans, dry=True)
     return 0
 
@@ -245,10 +251,14 @@ def install(seat: Seat, *, harness: str | None = None, scope: str | None = None,
 def uninstall(seat: Seat, *, harness: str | None = None, scope: str | None = None, dry_run: bool = False) -> int:
     """Take our hooks out: without ``harness`` of all that have some here."""
     wiring = Wiring(seat.settings, harness or detect.NONE, scope)
+    tools = Tools(wiring, out_of=wiring.clients if harness else CLIENTS)
     wiring.clients = wiring.clients if harness else wiring.ours()
     plans = [one for one in wiring.plans(remove=True) if one.changes]
     done = plans if dry_run else [apply(one) for one in plans]
-    show_plans(seat, wiring, done, dry=dry_run)
+    tools.put_in(dry=dry_run)
+    if done or not tools:
+        show_plans(seat, wiring, done, dry=dry_run)
+    put(tools.lines(as_json=seat.json, dry=dry_run))
     return 0
 
 
@@ -256,6 +266,7 @@ def teardown(seat: Seat, *, dry_run: bool = False) -> int:
     """Undo setup: sessions end, what is held goes back, every channel is left, the names are free, and what was written is gone."""
     down, wiring = Takedown(seat.settings, seat.keys), Wiring(seat.settings, detect.NONE)
     plans = down.plans(wiring)
+    tools = Tools(wiring, out_of=down.served() if down else ())
     if not down and not plans:
         put(record({"steps": [], "files": [], "dry_run": dry_run}) if seat.json else "nothing is set up here\n")
         return 0
@@ -264,10 +275,12 @@ def teardown(seat: Seat, *, dry_run: bool = False) -> int:
             [*(seat.drive(down.survey()) if down.reachable() else ["(the broker does not run: what is held there is not known)"]), *down.lies()],
             plans,
         )
+        steps += tools.steps()
     else:
         steps = seat.drive(down.farewell()) if down.cards or down.callers else []
         done = [apply(one) for one in plans]
-        steps += [*down.clear(), *(["stopped the waker"] if down.still() else [])]
+        tools.put_in()
+        steps += [*(one.strip() for one in tools.said()), *down.clear(), *(["stopped the waker"] if down.still() else [])]
         seat.close()
         steps += ["stopped the embedded broker; what was said stays on the disk"] if down.quiet() else []
     if seat.json:

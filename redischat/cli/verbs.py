@@ -75,6 +75,7 @@ _HANDED = {
     "--host": ("host", "text", "HOST or HOST:PORT under which the user reaches this broker (else as I do)"),
 }
 _ANYWAY = {"--anyway": ("anyway", "flag", "also from an environment that looks temporary")}
+_NO_MCP = {"--no-mcp": ("no_mcp", "flag", "register no MCP server with the harness")}
 _DRY = {"--dry-run": ("dry_run", "flag", "say what would change, and change nothing")}
 
 
@@ -127,7 +128,7 @@ VERBS: dict[str, Verb] = {
         "--briefing": _OPEN["--briefing"],
         "--briefing-file": _OPEN["--briefing-file"],
         "--max-messages": _OPEN["--max-messages"],
-        **_HARNESS, **_SCOPE, **_ANYWAY, **_DRY,
+        **_HARNESS, **_SCOPE, **_NO_MCP, **_ANYWAY, **_DRY,
     }),
     "teardown": Verb("setup", "", "undo setup: give everything back, leave every channel, take the hooks out", "redischat teardown --dry-run", _DRY),
     "install": Verb("setup", "", "put the hooks into a harness's settings; nothing else", "redischat install --harness claude", {
@@ -274,6 +275,13 @@ VERBS: dict[str, Verb] = {
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
     "maintenance": Verb("maintenance", "", "clear away what sessions that are long over have left, and say what that freed; the waker does it once a day", "redischat maintenance --dry-run", _DRY),
     "plugin": Verb("plugin", "", "the folder of the Claude Code plugin, to be added as a marketplace", "redischat plugin", {"--run": ("run", "flag", "the interpreter and the script that its hooks run, a line each")}),
+    "mcp": Verb("mcp", "", "be an MCP server: these verbs as tools, for a harness that starts it (or, with --http, for clients that connect)", "redischat mcp --tools all", {
+        "--tools": ("tools", "text", "a,b of talk, coordinate, look (all three); or all: every verb"),
+        "--http": ("http", "text", "HOST:PORT: serve streamable HTTP there, at /mcp, instead of standard input and output"),
+        "--token-file": ("token_file", "text", "a file with the token that HTTP clients must send (else REDISCHAT_MCP_TOKEN); needed off this machine"),
+        "--allow-host": ("allow_host", "text", "a,b: names by which HTTP clients may call this server, besides its address"),
+        "--longest-wait": ("longest_wait", "seconds", "the longest that one wait may take (50: clients give up after 60)"),
+    }, runner="mcp"),
     "demo": Verb("admin", "", "see two agents talk, in a scratch workspace that is removed again", "redischat demo", {"--fast": ("fast", "flag", "without the pauses for the reader")}),
     "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes, hooks", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands, board or hooks only")}),
 }  # fmt: skip

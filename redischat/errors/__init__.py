@@ -25,6 +25,7 @@
     - CannotKeep               CANNOT_KEEP
     - BadSettings              BAD_SETTINGS
     - NotLasting               NOT_LASTING
+    - NotInstalled             NOT_INSTALLED
     - Rewound                  REWOUND
     - OtherFormat              OTHER_FORMAT
     - Deadlock                 DEADLOCK
@@ -289,6 +290,13 @@ class NotLasting(Refused):
 
     code = "NOT_LASTING"
     text = "this redischat runs from {path}, {why}: hooks that name it would soon run nothing, so nothing was done. {remedy}"
+
+
+class NotInstalled(Refused):
+    """A part of redischat is asked for whose packages are not installed."""
+
+    code = "NOT_INSTALLED"
+    text = "{what} needs a package that is not installed ({why}): {python} -m pip install 'redischat[{extra}]'"
 
 
 class Rewound(Refused):

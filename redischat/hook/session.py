@@ -104,6 +104,12 @@ def born(pid: int) -> str:
     return found[2] if found else ""
 
 
+def parent(pid: int) -> int:
+    """Which process started this one; 0 when that is not known."""
+    found = _stat(pid)
+    return int(found[1]) if found else 0
+
+
 def _stat(pid: int) -> tuple[str, str, str] | None:
     """Name, parent and start of a process."""
     try:

@@ -12,7 +12,7 @@ from ..errors import ChatError
 from ..flows import channels as rooms_of
 from ..hook import fired, keep, wake
 from ..hook import session as cards
-from . import ignore
+from . import CLIENTS, ignore
 from .project import Project
 
 TYPE_CHECKING = False
@@ -113,6 +113,13 @@ class Takedown:
         needed = {client for one in self.project.others() for client in one["harnesses"]}
         home = [wiring.target(client, "user") for client in needed]
         return [one for one in wiring.plans(remove=True) if one.changes and one.path not in home]
+
+    def served(self) -> list[str]:
+        """The clients whose MCP server goes, too: one for all projects of this user stays where others count on it."""
+        if not self.whole:
+            return []
+        needed = {client for one in self.project.others() for client in one["harnesses"]}
+        return [client for client in CLIENTS if client == "claude" or client not in needed]
 
     def lies(self) -> list[str]:
         """What else would go, as sentences."""

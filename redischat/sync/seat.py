@@ -46,12 +46,13 @@ class Seat:
         redis: Redis | None = None,
         durable: bool = False,
         replicas: int | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self._settings: Settings | None = None
         if redis is not None:
             self._connection = _over(redis)
         else:
-            self._settings = _settings(url, agent, workspace)
+            self._settings = settings or _settings(url, agent, workspace)
             self._connection = _connection(self._settings)
         found = self._settings
         self.workspace = names.name("workspace", workspace or (found.workspace if found else DEFAULT_WORKSPACE))
@@ -98,6 +99,19 @@ class Seat:
                 self._settings.me()
             raise NoIdentity
         return self._who
+
+    def seat(self, *, anybody: bool = False) -> Caller:
+        """Who acts, for a flow that is driven from outside; refused when nobody is known, unless ``anybody`` may."""
+        return self._who if anybody else self._me()
+
+    @property
+    def connection(self) -> Connection:
+        """The way to the broker, for a flow that is driven from outside."""
+        return self._connection
+
+    def drive(self, flow: Generator[Any, Any, Any]) -> Any:
+        """Run a flow from outside to its end; its result."""
+        return self._drive(flow)
 
     def _run(self, call: Call) -> Any:
         return self._drive(alone(call))

@@ -79,6 +79,9 @@ CLIENTS = {
         Client("opencode", "1.18.33", "npm", "opencode-ai@1.18.33", "node_modules/.bin/opencode"),
         # What OpenCode fetches for its plugins: without it in place it waits for the network without end.
         Client("opencode-plugin", "1.18.33", "npm", "@opencode-ai/plugin@1.18.33", "node_modules/@opencode-ai/plugin"),
+        Client(
+            "inspector", "2.12.0", "npm", "@modelcontextprotocol/inspector@2.12.0", "node_modules/.bin/mcp-inspector"
+        ),  # no harness: a client of MCP servers
     )
 }
 

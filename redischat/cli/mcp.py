@@ -1,0 +1,65 @@
+"""mcp."""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import NotInstalled, Usage
+from .agents import become
+from .seat import Seat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..settings import Settings
+
+SECONDS = 50.0
+
+
+def mcp(
+    seat: Seat,
+    *,
+    tools: str | None = None,
+    http: str | None = None,
+    token_file: str | None = None,
+    allow_host: str | None = None,
+    longest_wait: float = SECONDS,
+) -> int:
+    """Serve until the client has gone. Not a byte but the protocol's leaves on standard output."""
+    from ..mcp_server import pipes
+
+    if longest_wait <= 0:
+        raise Usage(message="--longest-wait is a number of seconds above 0")
+    if http is None and (token_file is not None or allow_host is not None):
+        raise Usage(message="--token-file and --allow-host are for --http HOST:PORT")
+    ends = pipes.divert() if http is None else None
+    try:
+        from ..mcp_server import run
+        from ..mcp_server.seat import Place
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] in ("redischat", ""):
+            raise
+        raise NotInstalled(what="the MCP server", why=f"no module {error.name}", python=sys.executable, extra="mcp") from None
+    place = Place(_flags(seat.settings), _become, longest_wait)
+    wanted = tools if tools is not None else run.DEFAULT
+    if ends is not None:
+        return run.over_pipes(place, wanted, ends)
+    from ..mcp_server.http import Door, over_http
+
+    return over_http(place, wanted, str(http), Door(token_file, allow_host, seat.settings.env))
+
+
+def _flags(settings: Settings) -> dict[str, Any]:
+    """What was given on the command line: it holds for every call."""
+    given = {"as_": settings.agent if settings.sources["agent"] == "--as" else None}
+    return given | {what: str(getattr(settings, what)) if settings.sources[what] == f"--{what}" else None for what in ("url", "workspace")}
+
+
+def _become(settings: Settings, name: str, **how: Any) -> dict[str, Any]:
+    """Bind a name to the session of these settings, as identify does."""
+    seat = Seat(settings)
+    try:
+        return become(seat, name, **how)[0]
+    finally:
+        seat.close()
