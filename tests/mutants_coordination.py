@@ -120,6 +120,10 @@ TOLD = [
 
 CANCEL, BLOCKS, ASK, GATHER, WATCH = (f"tests/test_orchestrator_{part}.py::" for part in ("cancel", "blocks", "ask", "gather", "events"))
 LED = [
+    ("led: a wait sleeps through a lapse", "redischat/flows/tasks.py", "if held else until", "if False else until",
+     f"{TASKS}test_whoever_waits_for_a_task_hears_that_its_holders_lease_ran_out_once_and_waits_on{FAKE}"),
+    ("led: a damaged board says nothing", "redischat/sync/tasks.py", 'damaged=found["damaged"]', "damaged=()", f"{TASKS}test_a_board_tells_what_it_had_to_leave_out{FAKE}"),
+    ("led: a wait may be shorter than nothing", "redischat/names.py", "or not given >= 0:", "or given != given:", f"{TASKS}test_no_wait_is_shorter_than_nothing{FAKE}"),
     ("led: an interrupted claim keeps its task", "redischat/flows/work.py", "            yield from _given_back(who, channel, wanted)\n", "            pass\n",
      f"{CANCEL}test_a_worker_that_is_cancelled_anywhere_gives_its_task_back"),
     ("led: what was got is lost while the doorbell is hung up", "redischat/aio/doorbell.py", "self._connection.later(pubsub.aclose())", "await asyncio.shield(pubsub.aclose())",

@@ -8,6 +8,8 @@ import time
 import pytest
 from seats import ack, bodies, until
 
+from redischat.errors import TimedOut, Usage
+
 LONG = 20  # seconds; less than a lease, and the wait ends much earlier
 
 
@@ -162,3 +164,27 @@ async def test_listening_tells_what_is_missing_in_front_of_a_message(sit):
     second = await anext(listening)
     assert (second.body, second.notes) == ("4", [])
     await listening.aclose()
+
+
+async def test_a_listener_may_give_up_when_nothing_comes_for_so_long(sit):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "1")
+    began = time.monotonic()
+    heard = []
+    listening = bob.listen("dock", timeout=0.4)
+
+    async def hear():
+        async for message in listening:
+            heard.append(message.body)
+            if len(heard) < 4:
+                await asyncio.sleep(0.3)  # its own work is not the others' silence
+                await amy.post("dock", f"{len(heard) + 1}")
+
+    with pytest.raises(TimedOut):
+        await hear()
+    await listening.aclose()
+    assert heard == ["1", "2", "3", "4"]
+    assert time.monotonic() - began > 1.2
+    assert await bob.pending() == []
+    with pytest.raises(Usage):
+        bob.listen("dock", timeout=-1)

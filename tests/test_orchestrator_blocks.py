@@ -288,3 +288,15 @@ async def test_a_client_works_in_one_event_loop_after_another_and_in_two_at_once
     assert len(set(found)) == 4
     assert await in_thread(asyncio.run, say("again")) == max(found) + 1
     await chat.disconnect()
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("impatient")
+async def test_what_runs_out_while_the_broker_cannot_be_asked_counts_as_lost(seated, proxy):
+    amy = seated(proxy.url)("amy")
+    await amy.open("dock")
+    async with amy.lock("dock", "a", ttl=SHORT, repo=REPO) as lock:
+        proxy.lose(1_000_000)
+        await ended(lock.lost)
+        proxy.lose(0)
+    assert await held(amy) == []  # nobody had recovered it: it could be let go of

@@ -161,10 +161,10 @@ def not_there(who: Caller, channel: str) -> Flow:
 class Waiting:
     """What a wait is for: in which channels (none = all mine), which messages, from whom, in answer to which, for how long; ``endless``: not only the first.
 
-    ``door``: where this wait can be seen (flows/standing.py).
+    The time of an endless one begins anew after what was ``handed`` out. ``door``: where this wait can be seen (flows/standing.py).
     """
 
-    __slots__ = ("door", "endless", "limits", "reply_to", "rooms", "seconds", "sender", "which")
+    __slots__ = ("door", "endless", "handed", "limits", "reply_to", "rooms", "seconds", "sender", "which")
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Waiting:
         endless: bool = False,
     ) -> None:
         self.rooms, self.seconds, self.which, self.sender, self.reply_to = tuple(rooms), seconds, which, sender, reply_to
-        self.limits, self.endless, self.door = limits or Limits(), endless, ""
+        self.limits, self.endless, self.handed, self.door = limits or Limits(), endless, False, ""
 
 
 def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> Flow:
@@ -207,12 +207,21 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
         reading = yield from _handed(who, news, lease, asked)
         if reading.messages or reading.notes:
             return reading
+        until, over = _afresh(asked, until, now, over=over)
         if over and not on:
             raise TimedOut(agent=who.agent, seconds=f"{asked.seconds:g}")
         if closed:
             raise closed
         busy_ms = max(busy_ms, reading.busy_ms)
         look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
+
+
+def _afresh(asked: Waiting, until: float, now: Callable[[], float], *, over: bool) -> tuple[float, bool]:
+    """Until when to wait, and whether that is over: who was handed something has all the time again."""
+    if not asked.handed:
+        return until, over
+    asked.handed = False
+    return now() + asked.seconds, False
 
 
 def _possible(who: Caller, rooms: Sequence[str], asked: Waiting) -> Flow:
@@ -245,6 +254,7 @@ def _handed(who: Caller, news: list[str], lease: str, asked: Waiting, how: str =
         reading = yield from hand_out(who, news, lease, asked.limits, how)
         how = "read"
         some = reading.messages or reading.notes
+        asked.handed = asked.handed or bool(some)
         if (some and not asked.endless) or not (some or reading.again):
             break
     return reading

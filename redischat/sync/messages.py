@@ -180,18 +180,20 @@ class Messages(Seat):
         )
         return self._handed(rooms, standing.wait(self._me(), asked, fresh(6), time.monotonic, fresh(16)))
 
-    def listen(self, *channels: str, as_: str | None = None, lease: float = LEASE_S) -> Generator[Held]:
+    def listen(self, *channels: str, as_: str | None = None, lease: float = LEASE_S, timeout: float | None = None) -> Generator[Held]:
         """Messages of these channels (none named: all of the agent's), one by one as they come, for ever, or until all of them are closed.
 
         A message is acked when the next one is asked for, or by its own ``ack()``. Whoever breaks out or fails leaves the one in hand to come again, marked
         ``repeat``. It stays in hand for ``lease`` seconds, renewed for an hour: so long no other reader of the agent gets it. ``as_``: for another agent of
-        this program, as :meth:`as_` gives it.
+        this program, as :meth:`as_` gives it. ``timeout``: raise when nothing comes for so many seconds.
 
         Raises:
+            TimedOut: nothing came for ``timeout`` seconds after the last message was dealt with.
             NoChannel, NotMember: there is nothing to listen to.
         """
         held = Lease((self if as_ is None else self.as_(as_))._me(), fresh(6), lease)  # noqa: SLF001 - of the same class
-        asked = reading.Waiting([room(one) for one in channels], seconds=inf, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
+        seconds = inf if timeout is None else names.seconds("timeout", timeout)
+        asked = reading.Waiting([room(one) for one in channels], seconds=seconds, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
         return listening(self._connection, reading.wait(held.who, asked, held.key, time.monotonic), held)
 
     def take(self, *channels: str, limit: int | None = None, lease: float = LEASE_S) -> Take:

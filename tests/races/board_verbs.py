@@ -85,6 +85,17 @@ def task_done(wire, server, answer):
     agrees(wire)
 
 
+def task_failed(wire, server, answer):
+    assert (answer["moved"], answer["status"], answer["attempt"]) == (True, "blocked", 2)
+    assert (task(wire, "HELD")["owner"], task(wire, "HELD")["reason"], audited(server, "lease.released", "HELD")) == (None, "no", 1)
+    agrees(wire)
+
+
+def task_kept(wire, server, answer):
+    assert (answer["how"], answer["token"], audited(server, "lease.renewed", "HELD")) == ("renewed", task(wire, "HELD")["token"], 0)
+    agrees(wire)
+
+
 def task_cancelled(wire, server, answer):
     assert (answer["moved"], answer["attempt"]) == (True, 1)
     assert (task(wire, "A")["status"], task(wire, "B")["stuck"], audited(server, "task.updated", "A")) == ("cancelled", True, 1)
@@ -132,6 +143,8 @@ BOARD_VERBS = {
     "task_update": (lambda wire: wire.run(tasks.update(BOB, "dock", "b", [("title", "new"), ("depends_on", "a,held")], once=Once())), task_updated, False),
     "task_claim": (lambda wire: wire.run(tasks.claim(BOB, "dock", "a", ttl_ms=60_000)), task_taken, True),
     "task_renew": (lambda wire: wire.run(tasks.claim(BOB, "dock", "held", want="renew", ttl_ms=60_000)), task_renewed, True),
+    "task_keep": (lambda wire: wire.run(tasks.claim(BOB, "dock", "held", want="keep", ttl_ms=700_000)), task_kept, True),
+    "task_fail": (lambda wire: wire.run(tasks.move(BOB, "dock", "held", "fail", reason="no", once=Once())), task_failed, True),
     "task_recover": (lambda wire: wire.run(tasks.claim(BOB, "dock", "gone", want="recover", ttl_ms=60_000, reason="gone")), task_recovered, True),
     "task_next": (lambda wire: wire.run(tasks.next_(BOB, "dock", take=True, ttl_ms=60_000, once=Once())), task_taken, True),
     "task_done": (lambda wire: wire.run(tasks.move(BOB, "dock", "held", "done", once=Once())), task_done, True),

@@ -86,6 +86,12 @@ def renewed(wire, server, answer):
     agrees(wire)
 
 
+def kept(wire, server, answer):
+    assert (answer["token"], answer["expires_at"]) == (holder(wire, "kept")["token"], holder(wire, "kept")["expires_at"])
+    assert audited(server, "path.lock.renewed", answer["lock_id"]) == 0
+    agrees(wire)
+
+
 def recovered(wire, server, answer):
     assert (holder(wire, "gone")["holder"], holder(wire, "gone")["token"]) == ("bob", answer["token"])
     assert audited(server, "path.lock.recovered", answer["lock_id"]) == 1
@@ -117,6 +123,7 @@ PATH_VERBS = {
     "path_queue": (lambda wire: wire.run(calls.lock(CARL, "dock", Repo, wanted("kept"), queue=True)), queued, False),
     "path_unlock": (lambda wire: wire.run(calls.unlock(BOB, "dock", [named("kept")], once=Once())), unlocked, True),
     "path_renew": (lambda wire: wire.run(calls.renew(BOB, "dock", [named("kept")], 900_000, once=Once())), renewed, True),
+    "path_keep": (lambda wire: wire.run(calls.renew(BOB, "dock", [named("kept")], 900_000, once=Once(), quiet=True)), kept, True),
     "path_recover": (lambda wire: wire.run(calls.recover(BOB, "dock", named("gone"), 600_000, "gone", once=Once())), recovered, True),
     "path_leave": (lambda wire: wire.run(calls.leave(DAN, Repo, wanted("kept", request=WAITS))), left, True),
     "path_stand": (lambda wire: wire.run(calls.stand(BOB, "f" * 32, "from", "amy")), stood, True),
