@@ -173,6 +173,12 @@ def test_doctor_tells_the_rights_in_force(town, keeper, dock):
     assert town.server.everything() == before
 
 
+def test_a_group_in_a_group_tells_its_verbs(keeper):
+    assert "revoke" in keeper("admin", "user").out
+    assert "user" in keeper("admin").out
+    assert keeper("admin", "user", "ad", code=64).error == "USAGE"
+
+
 def test_a_user_is_no_admin(town, keeper):
     heron = hired(town, "heron")
     for words in (("add", "x"), ("revoke", "heron"), ("rotate", "heron"), ("update",), ("list",)):
