@@ -17,4 +17,8 @@ TEAM: list[tuple[str, ...]] = [
     ("marks wait for copies", "redischat/flows/durable.py", "and not call.script.name.startswith(FLEETING)", "", "tests/races/test_durable.py::test_what_is_refused_is_refused_as_ever_and_a_look_waits_for_nothing[valkey]"),
     ("what cannot be promised is done all the same", "redischat/flows/durable.py", "                able = able or (yield from _able(copies))\n", "                able = True\n", "tests/races/test_durable.py::test_a_promise_that_the_server_cannot_keep_is_refused_before_anything_is_done[valkey]"),
     ("default has no rights in the box", "docker-compose.yml", "user default off ~* &* +@all", "user default off", "tests/test_box.py::test_the_users_are_made_once_and_talk[redis]"),
+    ("another format is read all the same", "redischat/flows/format.py", "if isinstance(written, str) and written != FORMAT:", "if False:", "tests/test_format.py::test_every_verb_refuses_a_workspace_of_another_format"),
+    ("another format is written all the same", "scripts/prelude.lua", 'if WRITTEN and WRITTEN ~= "1" then', "if false then", "tests/test_format.py::test_every_verb_refuses_a_workspace_of_another_format"),
+    ("a repository chooses the broker", "redischat/settings.py", "if not url or given or", "if True or", "tests/test_hostile.py::test_a_repository_that_brings_an_address_is_not_followed"),
+    ("counting who listens wakes them", "redischat/wire.py", 'if kind == "smessage" and payload != PROBE:', 'if kind == "smessage":', "tests/test_users.py::test_being_counted_wakes_nobody"),
 ]  # fmt: skip

@@ -429,3 +429,28 @@ def test_no_password_is_in_any_output_of_any_verb_right_or_wrong():
         assert no_password("channels", code=5).error == "BROKER_NOT_ALLOWED"
         refused = json.loads(no_password("channels", "--json", code=5).err)
         assert refused["url"] == f"unix://{path}"
+
+
+def test_a_repository_that_brings_an_address_is_not_followed(town):
+    """A clone with a committed .redischat/config must not choose who hears what is said there; the user's own setup may."""
+    amy = town.person("clone", REDISCHAT_URL="", REDISCHAT_AGENT="amy")
+    config = Path(amy.directory, ".redischat", "config")
+    config.parent.mkdir()
+    config.write_text(f"url={town.server.url}\nworkspace=w\n", "utf-8")
+    config.chmod(0o600)  # a clone by a careful user looks so, too
+    try:
+        done = amy("open", "dock")
+        assert town.server.ask("DBSIZE") == 0, "nothing was said to it"
+        assert done.err.count(".redischat/config names the broker") == 1
+        assert amy("whoami", "--json").record["url_from"] == "the embedded broker of this user"
+        assert amy("whoami", "--json", env={"REDISCHAT_URL": town.server.url}).err == ""
+        assert any(row["check"] == "address" and row["state"] == "wrong" for row in amy("doctor", "--json", code=None).records)
+        amy("setup", "dock", "--as", "amy", "--url", town.server.url, "--harness", "none", "--anyway")
+        done = amy("channels")
+        assert (done.err, "#dock" in done.out) == ("", True)
+        assert town.server.ask("DBSIZE") > 0, "the user has chosen it"
+        config.write_text("url=redis://elsewhere.example:6379\nworkspace=w\n", "utf-8")  # and a later commit changes it
+        assert "elsewhere.example" in amy("channels").err
+        assert amy("whoami", "--json").record["url_from"] == "the embedded broker of this user"
+    finally:
+        amy("server", "stop")

@@ -51,6 +51,23 @@ def test_two_users_of_one_workspace_talk_and_work(dock):
     assert heron("workspaces").lines == ["team  (this one)"]
 
 
+def test_being_counted_wakes_nobody(town, dock):
+    """Receipts and who ring to count who listens: a wait that sleeps asks the broker nothing for it."""
+    heron, lynx = dock
+    waits = lynx.start("wait", "dock", "--timeout", "60")
+    wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:lynx")[1] == 1, "lynx waits")
+    line = next(row for row in town.server.ask("CLIENT", "LIST").splitlines() if "user=lynx" in row and "ssub=0" in row)
+    asked = line.partition("tot-cmds=")[2].partition(" ")[0]
+    for _ in range(3):
+        assert "waiting" in heron("who").out
+    again = next(row for row in town.server.ask("CLIENT", "LIST").splitlines() if row.startswith(line.split(" ")[0] + " "))
+    assert (again.partition("tot-cmds=")[2].partition(" ")[0], again.partition("cmd=")[2].split(" ")[0]) == (asked, line.partition("cmd=")[2].split(" ")[0])
+    assert int(again.partition("idle=")[2].split(" ")[0]) >= int(line.partition("idle=")[2].split(" ")[0])
+    heron("say", "dock", "now", "--to", "lynx")
+    wait_until(lambda: waits.poll() is not None, "the wait has ended")
+    assert waits.returncode == 0
+
+
 def test_a_password_is_shown_once_or_goes_into_a_private_file(town, keeper):
     shown = handed_over(keeper("admin", "user", "add", "heron", "--workspace", "team"))
     password = shown["REDISCHAT_URL"].partition("heron:")[2].partition("@")[0]
@@ -154,6 +171,12 @@ def test_doctor_tells_the_rights_in_force(town, keeper, dock):
     assert heron("doctor", env={"REDISCHAT_WORKSPACE": "other"}, code=5).code == 5
     assert watch("doctor", code=None).code != 5
     assert town.server.everything() == before
+
+
+def test_a_group_in_a_group_tells_its_verbs(keeper):
+    assert "revoke" in keeper("admin", "user").out
+    assert "user" in keeper("admin").out
+    assert keeper("admin", "user", "ad", code=64).error == "USAGE"
 
 
 def test_a_user_is_no_admin(town, keeper):

@@ -23,7 +23,7 @@ from redischat.errors import NotYou
 from redischat.hook import keep, wake
 from redischat.hook import session as cards
 from redischat.keys import Keys
-from redischat.settings import host, write_pairs
+from redischat.settings import host, note_of, write_pairs
 from redischat.waker import run, station, world
 from redischat.wire import Wire
 
@@ -468,6 +468,7 @@ def test_a_stopped_broker_keeps_no_other_brokers_sessions_waiting(dock, town):
         there("open", "dock", "--members", "carl")
         carl = Session(town, "session-of-carl", "carl")
         Path(carl.person.directory, ".redischat", "config").write_text(f"agent=carl\nurl={stuck.url}\n")
+        write_pairs(note_of(town.state, carl.person.directory), {"url": stuck.url})  # as setup does
         before = town.env.pop("REDISCHAT_URL")
         carl("SessionStart", source="startup")
         town.env["REDISCHAT_URL"] = before

@@ -92,7 +92,7 @@ def _run(words: list[str], *, as_json: bool) -> int:
             found = group().main(args=words, prog_name="redischat", standalone_mode=False)
         put(said.getvalue())
     except click.exceptions.NoArgsIsHelpError as error:
-        return _run([*(words[:1] if error.ctx.parent else ()), "--help"], as_json=as_json)
+        return _run([*error.ctx.command_path.split()[1:], "--help"], as_json=as_json)
     except click.UsageError as error:
         return refuse(_refusal(error, words), as_json=as_json)
     except (click.Abort, KeyboardInterrupt):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from .. import checkout
 from ..errors import CannotKeep
-from ..settings import CONFIG, read_pairs, redacted, told, write_pairs
+from ..settings import CONFIG, note_of, read_pairs, redacted, told, write_pairs
 from . import record
 
 TYPE_CHECKING = False
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ..settings import Settings
 
-FOLDER = "projects"  # in the state directory
 OURS = ("agent", "url", "workspace")
 IGNORE = "*\n"  # .redischat/.gitignore: what lies there is nobody else's business, wherever the checkout is copied to
 
@@ -28,7 +27,7 @@ class Project:
     def __init__(self, settings: Settings) -> None:
         self.folder, self.home, self.state_dir = settings.project, settings.home, settings.state_dir
         self.path = os.path.join(self.folder, CONFIG)
-        self._note = os.path.join(self.state_dir, FOLDER, record.named(self.home))
+        self._note = note_of(self.state_dir, self.home)
         self.facts, self.noted = read_pairs(self.path), read_pairs(self._note)
 
     @property

@@ -65,7 +65,7 @@ class Settings:
         self.state_dir = _state_dir(env)
         self.project = _project(env, cwd, self.sources)
         self.home = told(self.project)
-        config = read_pairs(os.path.join(self.project, CONFIG))
+        config = self._trusted(read_pairs(os.path.join(self.project, CONFIG)), given=bool(flags.get("url") or env.get("REDISCHAT_URL")))
         self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
         self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
         self.workspace = self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default")
@@ -74,6 +74,17 @@ class Settings:
         self.bindings = self._bindings()
         self.wished = config.get("agent", "")
         self.agent, self.token = self._who(flags.get("as_"))
+
+    def _trusted(self, config: dict[str, str], *, given: bool) -> dict[str, str]:
+        """The project's file, without an address that nobody here has chosen: a repository may bring one, and its broker would hear all that is said."""
+        url = config.get("url")
+        if not url or given or read_pairs(note_of(self.state_dir, self.home)).get("url") == url:
+            return config
+        self.warnings.append(
+            f"this project's {CONFIG} names the broker {redacted(url)}, which no setup of yours has chosen (a file of the repository?): it is not used. "
+            "If it is your team's: redischat setup CHANNEL --url URL"
+        )
+        return {key: value for key, value in config.items() if key != "url"}
 
     def _pick(self, what: str, flag: str | None, variable: str, config: Mapping[str, str], default: str, why: str) -> str:
         """The first that is given, with its source; says so when environment and project disagree."""
@@ -162,6 +173,11 @@ def here(flags: Mapping[str, Any]) -> Settings:
     except FileNotFoundError:
         cwd = os.environ.get("PWD") or os.sep
     return Settings(flags, os.environ, cwd)
+
+
+def note_of(state_dir: str, home: str) -> str:
+    """Where this user's note of a project's setup lies."""
+    return os.path.join(state_dir, "projects", str(sha1(home.encode("utf-8", "surrogateescape")).hexdigest()[:16]))
 
 
 def host() -> str:
