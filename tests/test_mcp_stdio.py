@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -97,6 +98,22 @@ def test_mcp_01_without_its_package_one_line_says_how_to_get_it(town):
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "NOT_INSTALLED" in done.stderr
     assert "-m pip install 'redischat[mcp]'" in done.stderr
+
+
+def test_mcp_01_without_its_pipes_one_line_says_so(town):
+    person = town.person()
+    for closed in ("<&-", ">&-"):
+        done = person.shell(f"$RC mcp {closed}")
+        assert (done.code, done.out, done.error) == (1, "", "REFUSED")
+
+
+def test_live_01_at_a_terminal_that_is_closed_it_ends(town):
+    terminal, near = os.openpty()
+    process = town.person().start("mcp", stdin=near, stdout=near, start_new_session=True)
+    os.close(near)
+    process.stderr.readline()
+    os.close(terminal)
+    assert process.wait(ENDS_SECONDS) is not None
 
 
 def test_words_that_are_wrong_are_refused_at_the_start(town):
