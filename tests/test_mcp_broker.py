@@ -105,6 +105,18 @@ def test_redis_10_a_server_holds_no_connection_at_rest_and_one_wait_holds_one():
         assert "Traceback" not in tools.err
 
 
+def test_redis_10_ten_servers_with_a_wait_each_and_commands_fit_into_thirty_connections():
+    with town_with("--maxclients", "30") as town:
+        heron, lynx = town.pair()
+        servers = [Lines(heron) for _ in range(10)]
+        numbers = [one.call("wait", timeout=50) for one in servers]
+        wait_until(lambda: hears(town.server) == 10, "all wait")
+        started = [lynx.start("say", "dock", f"m{n}", "--to-none") for n in range(5)]
+        assert [one.wait(20) for one in started] == [0] * 5
+        lynx("say", "dock", "for one of you", "--to", "heron")
+        wait_until(lambda: any(one.answered(number) for one, number in zip(servers, numbers, strict=True)), "one of them has it")
+
+
 def test_redis_10_a_full_broker_is_said_and_the_server_recovers():
     with town_with("--maxclients", "8") as town:
         heron, lynx = town.pair()

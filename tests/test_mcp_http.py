@@ -117,3 +117,13 @@ def test_a_port_that_is_taken_is_no_success(pair):
     server = Served(pair[0])
     done = pair[0]("mcp", "--http", f"127.0.0.1:{server.port}", code=1)
     assert (done.error, "in use" in done.err) == ("REFUSED", True)
+
+
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")  # in the newest protocol; today's clients speak it
+async def test_a_client_that_leaves_takes_its_subscription_along(town, pair):
+    server = Served(pair[0])
+    rings = lambda: int(town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{default}:live:dock")[1])  # noqa: E731
+    async with Client(server.url, mode="legacy") as client:
+        await client.session.subscribe_resource("redischat://channels/dock/tasks")
+        assert rings() == 1
+    wait_until(lambda: rings() == 0, "nobody listens any more")

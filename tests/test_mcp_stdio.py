@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -99,6 +100,22 @@ def test_mcp_01_without_its_package_one_line_says_how_to_get_it(town):
     assert "-m pip install 'redischat[mcp]'" in done.stderr
 
 
+def test_mcp_01_without_its_pipes_one_line_says_so(town):
+    person = town.person()
+    for closed in ("<&-", ">&-"):
+        done = person.shell(f"$RC mcp {closed}")
+        assert (done.code, done.out, done.error) == (1, "", "REFUSED")
+
+
+def test_live_01_at_a_terminal_that_is_closed_it_ends(town):
+    terminal, near = os.openpty()
+    process = town.person().start("mcp", stdin=near, stdout=near, start_new_session=True)
+    os.close(near)
+    process.stderr.readline()
+    os.close(terminal)
+    assert process.wait(ENDS_SECONDS) is not None
+
+
 def test_words_that_are_wrong_are_refused_at_the_start(town):
     person = town.person()
     for words in (("--tools", "nope"), ("--longest-wait", "0"), ("--token-file", "x"), ("--http", "nowhere"), ("--http", "0.0.0.0:0")):
@@ -106,12 +123,13 @@ def test_words_that_are_wrong_are_refused_at_the_start(town):
         assert done.out == ""
 
 
-@pytest.mark.parametrize("line", [b"", b"   ", b"nonsense", b"5", b"[]", b"null", b"{}", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b'"\\ud83d"', b"[" * 100_000])
-def test_lines_that_are_no_message_are_passed_over(pair, line):
+def test_lines_that_are_no_message_are_passed_over(pair):
     server = Lines(pair[0])
-    server.send(line + b"\n")
-    assert server.record("whoami")["agent"] == "heron"
-    assert len(server.heard()) == 2
+    strange = (b"", b"   ", b"nonsense", b"5", b"[]", b"null", b"{}", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b'"\\ud83d"', b"[" * 100_000)
+    for line in strange:
+        server.send(line + b"\n")
+        assert server.record("whoami")["agent"] == "heron"
+    assert len(server.heard()) == 1 + len(strange)
 
 
 def test_what_is_not_asked_is_not_answered_and_what_is_unknown_has_its_error(pair):
@@ -131,26 +149,26 @@ def test_the_version_is_the_clients_or_one_that_is_known(pair, version):
     assert found["serverInfo"]["name"] == "redischat"
 
 
-@pytest.mark.parametrize("body", ["a\0b", "e\u0301", "\u0301", "\u202eabc", "line\r\nline\x1b[2J", "\U0001f600"])
-def test_data_04_odd_text_is_kept_exactly_and_what_follows_is_read(pair, body):
+def test_data_04_odd_text_is_kept_exactly_and_what_follows_is_read(pair):
     heron, lynx = pair
     server, reader = Lines(heron), Lines(lynx)
-    server.record("say", channel="dock", body=body)
-    server.record("say", channel="dock", body="after it")
-    assert [one["body"] for one in reader.record("read")["messages"]] == [body, "after it"]
+    for body in ("a\0b", "e\u0301", "\u0301", "\u202eabc", "line\r\nline\x1b[2J", "\U0001f600"):
+        server.record("say", channel="dock", body=body)
+        server.record("say", channel="dock", body="after it")
+        assert [one["body"] for one in reader.record("read")["messages"]] == [body, "after it"]
 
 
-@pytest.mark.parametrize("raw", [rb'"\ud83d"', b'"\xff\xfe"', rb'"x\udc00y"'])
 @pytest.mark.parametrize("field", [b"body", b"channel", b"title"])
-def test_data_04_what_is_no_text_is_refused_by_name_and_what_follows_is_read(pair, raw, field):
+def test_data_04_what_is_no_text_is_refused_by_name_and_what_follows_is_read(pair, field):
     heron, lynx = pair
     server, reader = Lines(heron), Lines(lynx)
-    arguments = b", ".join(b'"%s": %s' % (name, raw if name == field else b'"dock"') for name in (b"channel", b"body", b"title"))
-    server.send(b'{"jsonrpc": "2.0", "id": "odd", "method": "tools/call", "params": {"name": "say", "arguments": {%s}}}\n' % arguments)
-    result = server.answer("odd")["result"]
-    assert (result["isError"], result["structuredContent"]["error"]) == (True, "BAD_NAME" if field == b"channel" else "BAD_TEXT")
-    server.record("say", channel="dock", body="after it")
-    assert [one["body"] for one in reader.record("read")["messages"]] == ["after it"]
+    for number, raw in enumerate((rb'"\ud83d"', b'"\xff\xfe"', rb'"x\udc00y"')):
+        arguments = b", ".join(b'"%s": %s' % (name, raw if name == field else b'"dock"') for name in (b"channel", b"body", b"title"))
+        server.send(b'{"jsonrpc": "2.0", "id": "odd%d", "method": "tools/call", "params": {"name": "say", "arguments": {%s}}}\n' % (number, arguments))
+        result = server.answer(f"odd{number}")["result"]
+        assert (result["isError"], result["structuredContent"]["error"]) == (True, "BAD_NAME" if field == b"channel" else "BAD_TEXT")
+        server.record("say", channel="dock", body="after it")
+        assert [one["body"] for one in reader.record("read")["messages"]] == ["after it"]
     assert "dock" not in server.err
 
 

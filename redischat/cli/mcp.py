@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ..errors import NotInstalled, Usage
 from .agents import become
 from .seat import Seat
+from .show import say as remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ def mcp(
         raise Usage(message="--longest-wait is a number of seconds above 0")
     if http is None and (token_file is not None or allow_host is not None):
         raise Usage(message="--token-file and --allow-host are for --http HOST:PORT")
+    if http is None and sys.stdin is not None and os.isatty(0):
+        remark("an MCP server is started by its client, which speaks to it on standard input; ^D ends it. How clients are told of it: redischat setup --help")
     ends = pipes.divert() if http is None else None
     try:
         from ..mcp_server import run

@@ -6,12 +6,23 @@ import os
 import stat
 import sys
 
+from ..errors import Refused
+
 _FIRST_FREE = 3  # above the standard descriptors
 
 
 def divert() -> tuple[int, int]:
-    """Keep the two pipes for the protocol alone: from now on, what anything else prints goes to standard error, and what it reads is empty. Gives in, out."""
-    pipes = tuple(_kept(one) for one in (0, 1))
+    """Keep the two pipes for the protocol alone: from now on, what anything else prints goes to standard error, and what it reads is empty. Gives in, out.
+
+    Raises:
+        Refused: one of them is closed.
+    """
+    try:
+        pipes = tuple(_kept(one) for one in (0, 1))
+    except OSError:
+        raise Refused(
+            message="an MCP server speaks on standard input and output, and one of them is closed. Without them: redischat mcp --http 127.0.0.1:8765"
+        ) from None
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
-from contextlib import suppress
 from json import dumps
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -82,16 +82,20 @@ class Resources:
 
     async def subscribe(self, context: Any, params: Any) -> EmptyResult:
         """Tell this client when it changes, until it says otherwise or goes."""
-        uri = str(params.uri)
-        await self._watch(id(_peer(context)), uri, lambda: context.session.send_resource_updated(uri))
+        uri, peer = str(params.uri), _peer(context)
+        if await self._watch(id(peer), uri, lambda: context.session.send_resource_updated(uri)) and peer is not None:
+            peer.exit_stack.callback(self._drop, id(peer), uri)
         return EmptyResult()
 
     async def unsubscribe(self, context: Any, params: Any) -> EmptyResult:
         """No more of that."""
-        task = self._watched.pop((id(_peer(context)), str(params.uri)), None)
+        self._drop(id(_peer(context)), str(params.uri))
+        return EmptyResult()
+
+    def _drop(self, client: int, uri: str) -> None:
+        task = self._watched.pop((client, uri), None)
         if task is not None:
             task.cancel()
-        return EmptyResult()
 
     async def listen(self, context: Any, params: Any) -> Any:
         """The newer way of the protocol: one request is the subscription, for as long as it runs."""
@@ -103,14 +107,13 @@ class Resources:
             return await self._serve(context, params)
         finally:
             for uri in wanted:
-                task = self._watched.pop((key, uri), None)
-                if task is not None:
-                    task.cancel()
+                self._drop(key, uri)
 
-    async def _watch(self, client: int, uri: str, tell: Callable[[], Awaitable[None]]) -> None:
+    async def _watch(self, client: int, uri: str, tell: Callable[[], Awaitable[None]]) -> bool:
+        """Begin to tell a client; whether that is new."""
         name, _ = _parted(uri)
         if (client, uri) in self._watched:
-            return
+            return False
         if len(self._watched) >= WATCHED:
             raise _refusal(Refused(message=f"{WATCHED} subscriptions are open already: end one of them"))
         heard = asyncio.Event()
@@ -122,6 +125,8 @@ class Resources:
             del self._watched[client, uri]
             error = task.exception()
             raise _refusal(error) if isinstance(error, ChatError) else error or RuntimeError(uri)
+        task.add_done_callback(_ended)
+        return True
 
     async def _told(self, name: str, tell: Callable[[], Awaitable[None]], heard: asyncio.Event) -> None:
         """Each ring of a channel is a reason to look again; so is each time that a ring may have been missed, but for the first."""
@@ -151,19 +156,16 @@ class Resources:
         finally:
             await chat.disconnect()
 
-    async def close(self) -> None:
-        """Watch nothing more."""
-        for task in self._watched.values():
-            task.cancel()
-        for task in self._watched.values():
-            with suppress(asyncio.CancelledError, Exception):
-                await task
-        self._watched.clear()
-
 
 def _peer(context: Any) -> Any:
-    """What tells one client from another, for as long as it is connected."""
-    return getattr(context.session, "_connection", context.session)
+    """The client's connection, which the SDK shows to nobody; without it a subscription lasts until it is ended, or the server is."""
+    return getattr(context.session, "_connection", None)
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    """The channel is gone, or the broker refuses for good: said once, where a person looks."""
+    if not task.cancelled() and (error := task.exception()):
+        sys.stderr.write(f"redischat mcp: a subscription has ended: {getattr(error, 'code', type(error).__name__)}\n")
 
 
 async def _text(chat: AsyncClient, name: str, kind: str) -> str:
