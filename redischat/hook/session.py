@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..keys import Keys
     from ..settings import Settings
 
-FOLDER, BELLS = "sessions", "bells"
+FOLDER, BELLS, SEEN = "sessions", "bells", "seen"
 SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
 _LONGEST = 128
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
@@ -131,7 +131,8 @@ def nobody(state_dir: str, session: str) -> None:
 
 def forget(state_dir: str, session: str) -> None:
     """Remove what is kept of a session."""
-    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session)):
+    seen = os.path.join(state_dir, SEEN, file_name(session))
+    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session), seen):
         try:
             os.unlink(path)
         except FileNotFoundError:

@@ -91,6 +91,7 @@ def _cards(state_dir: str, now: float) -> Iterator[Left]:
 
 
 def _bells(state_dir: str, now: float) -> Iterator[Left]:
+    yield from _listed(_CARDS, os.path.join(state_dir, cards.SEEN), now - DAY_S)  # of commands that never came back
     folder = os.path.join(state_dir, cards.FOLDER)
     for one in _listed(_BELLS, os.path.join(state_dir, cards.BELLS), now - OLD_S):
         if not os.path.exists(os.path.join(folder, os.path.basename(one.path))):
