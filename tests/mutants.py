@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 from mutants_coordination import COORDINATION, FAKE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("redischat", "scripts", "tests", "pyproject.toml", "README.md")
+PARTS = ("redischat", "scripts", "hooks", "tests", "pyproject.toml", "README.md")
 AT_ONCE = 2  # mutants side by side
 SECONDS = 90  # a mutant that runs longer hangs
 KNOWN = ("AssertionError", "assert ", "Failed: ")
