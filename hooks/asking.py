@@ -34,6 +34,10 @@ class Odd(Exception):
 def main() -> int:
     """One event; the exit code."""
     client = sys.argv[1] if len(sys.argv) > 1 else "claude"
+    if client == "waiter":
+        from waiting import main as wait
+
+        return wait()
     raw, answers = b"", []
     try:
         raw = stdin()

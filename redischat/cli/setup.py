@@ -5,15 +5,15 @@ from __future__ import annotations
 from .. import names
 from ..calls import agents
 from ..calls.call import Caller
-from ..errors import BadName, NameHeld
+from ..errors import BadName, NameHeld, Usage
 from ..flows import channels as flows
-from ..hook import wake
+from ..hook import wake as waking
 from ..install import Plan, apply, codex, detect, ignore
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.record import dropped, named
 from ..install.takedown import Takedown, unwired
-from ..install.wiring import Wiring
+from ..install.wiring import FILE, WAITER, WAKE, Wiring
 from ..settings import Settings, redacted, told
 from ..text import inert, listed, rules
 from .agents import become
@@ -38,11 +38,12 @@ def setup(
     scope: str | None = None,
     anyway: bool = False,
     dry_run: bool = False,
+    wake: str | None = None,
     **asked: Any,
 ) -> int:
     """Be an agent of this project, in a channel, with hooks that bring what is said there. Twice is once."""
     room, settings, wanted = names.channel(channel), seat.settings, _wanted(**asked)
-    me, wiring = names.agent(name) if name else _own(settings), Wiring(settings, harness, scope)
+    me, wiring = names.agent(name) if name else _own(settings), _woken(Wiring(settings, harness, scope), wake)
     if not anyway:
         wiring.lasting(f"redischat setup {room} --as {me}")
     plans = wiring.plans(but=wiring.plugged())  # refuses before anything is done
@@ -54,11 +55,11 @@ def setup(
     moved, wish = _moved(project, settings), _wish(project, settings, got["agent"])
     if wiring.clients and names.same(wish) == names.same(got["agent"]):
         _kept_free(seat)
-    project.write(_facts(settings, wish), wiring.clients)
+    project.write(_facts(settings, wish, wiring), wiring.clients)
     ignore.add(settings.project, wiring.patterns())
     done = [apply(one) for one in plans]
     if wiring.clients:
-        wake.start(settings.state_dir)
+        waking.start(settings.state_dir)
     if seat.json:
         put(record(_recorded(seat, got, entered, done)))
         return 0
@@ -131,8 +132,19 @@ def _wished(wish: str, me: str) -> list[str]:
     return [] if names.same(wish) == names.same(me) else [f"  sessions that start here go on as {wish}; to change that: redischat identify {me} --project"]
 
 
-def _facts(settings: Settings, wish: str) -> dict[str, str]:
-    return {"agent": wish, "url": settings.url, "workspace": settings.workspace}
+def _facts(settings: Settings, wish: str, wiring: Wiring) -> dict[str, str]:
+    said = wiring.waiter or WAKE in Project(settings).facts
+    return {"agent": wish, "url": settings.url, "workspace": settings.workspace, **({WAKE: WAITER if wiring.waiter else FILE} if said else {})}
+
+
+def _woken(wiring: Wiring, wake: str | None) -> Wiring:
+    """How idle sessions of Claude Code are woken: as asked for, else as before."""
+    if wake not in {None, FILE, WAITER}:
+        raise Usage(message=f"{wake!r} is no way to wake a session: redischat setup CHANNEL --wake file, or --wake waiter")
+    if wake == WAITER and wiring.plugged():
+        raise Usage(message="the redischat plugin brings hooks of its own, without a waiter: claude plugin uninstall redischat, then set up again")
+    wiring.waiter = wiring.waiter if wake is None else wake == WAITER
+    return wiring
 
 
 def _moved(project: Project, settings: Settings) -> list[str]:
@@ -208,9 +220,9 @@ def _foretold(seat: Seat, room: str, me: str, wiring: Wiring, plans: list[Plan])
     if settings.url == settings.embedded and ask.ping(Place(settings.state_dir).socket) != ask.ANSWERS:
         steps.append("start the embedded broker")
     steps += [f"be {me}", f"join #{room}, or open it"]
-    steps += [f"write {change} into {told(wiring.short(project.path))}" for change in project.changes(_facts(settings, _wish(project, settings, me)))]
+    steps += [f"write {change} into {told(wiring.short(project.path))}" for change in project.changes(_facts(settings, _wish(project, settings, me), wiring))]
     steps += [f"let git ignore {pattern}" for pattern, how in ignore.add(settings.project, wiring.patterns(), dry=True).items() if how == "added"]
-    if wiring.clients and not wake.running(settings.state_dir):
+    if wiring.clients and not waking.running(settings.state_dir):
         steps.append("start the waker")
     if seat.json:
         put(record({"dry_run": True, "steps": steps, "files": [row(one, dry=True) for one in plans]}))

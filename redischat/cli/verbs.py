@@ -119,6 +119,7 @@ VERBS: dict[str, Verb] = {
         "--briefing": _OPEN["--briefing"],
         "--briefing-file": _OPEN["--briefing-file"],
         "--max-messages": _OPEN["--max-messages"],
+        "--wake": ("wake", "text", "how an idle session of Claude Code is woken: file (it watches one), or waiter (one process a session blocks; faster)"),
         **_HARNESS, **_SCOPE, **_ANYWAY, **_DRY,
     }),
     "teardown": Verb("setup", "", "undo setup: give everything back, leave every channel, take the hooks out", "redischat teardown --dry-run", _DRY),

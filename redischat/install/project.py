@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 FOLDER = "projects"  # in the state directory
-OURS = ("agent", "url", "workspace")
+OURS = ("agent", "url", "workspace", "wake")
 IGNORE = "*\n"  # .redischat/.gitignore: what lies there is nobody else's business, wherever the checkout is copied to
 
 
