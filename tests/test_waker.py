@@ -639,3 +639,30 @@ def test_keeping_and_letting_go_need_the_token(town, dock):
     wire = Wire(town.server.url)
     with contextlib.closing(wire), pytest.raises(NotYou):
         wire.drive(keep.keep(Caller(KEYS, "bob", "0" * 32)))
+
+
+@pytest.mark.usefixtures("hurried")
+def test_one_that_is_asked_to_close_while_it_is_starting_closes(town, monkeypatch):
+    """As `waker start` and `waker stop` at once on a busy machine: the request came when the lock was held, and before the first look."""
+    taken = run._taken  # noqa: SLF001
+
+    def slow(state_dir):
+        held = taken(state_dir)
+        wake.ask_to_close(state_dir)
+        return held
+
+    monkeypatch.setattr(run, "_taken", slow)
+    thread = threading.Thread(target=run.main, args=(town.state,), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert not Path(wake.folder(town.state), "close").exists(), "the next one is not sent away"
+
+
+def test_a_request_to_close_that_nobody_heard_ends_no_later_waker(town, monkeypatch):
+    hurry(monkeypatch)
+    wake.ask_to_close(town.state)
+    path = Path(wake.folder(town.state), "close")
+    os.utime(path, (time.time() - 60,) * 2)
+    with awake(town.state):
+        assert wake.running(town.state)

@@ -104,7 +104,8 @@ class Visit:
         if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
             return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
         who = self.enter("working" if self.event.detail == "compact" else "idle", before)
-        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS))
+        settings = self.settings
+        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session))
         watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY in ("file", "http") else []
         code = self.answer(Answer(context=text, watch=watch))
         self.waker()
