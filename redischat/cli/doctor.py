@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hook import session as cards
-from ..install import checkup
+from ..install import checkup, sandbox
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.wiring import Wiring
@@ -56,6 +56,8 @@ def _claims(seat: Seat, harness: str | None) -> Iterator[Check]:
     for client in clients:
         yield from checks.hooks(wiring, client)
         yield from checks.came(wiring, client)
+        if ground and (reach := sandbox.shell(wiring, client)):
+            yield reach
     if clients:
         yield from checks.runs(wiring)
     else:

@@ -8,7 +8,7 @@ from ..calls.call import Caller
 from ..errors import BadName, NameHeld, Usage
 from ..flows import channels as flows
 from ..hook import wake as waking
-from ..install import Plan, apply, codex, detect, ignore
+from ..install import Plan, apply, codex, detect, ignore, sandbox
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.record import dropped, named
@@ -182,6 +182,10 @@ def _wired(wiring: Wiring, done: list[Plan]) -> Iterator[str]:
         yield f"  {client}: the redischat plugin is enabled, and brings the hooks"
     if not wiring.clients:
         yield f"  no hooks: {wiring.how}"
+    for client in wiring.clients:
+        reach = sandbox.shell(wiring, client)
+        if reach and reach.state != checks.OK:
+            yield f"  {client}: {reach.said}"
     if "codex" in wiring.clients and wiring.status("codex").trust == "untrusted":
         yield f"  codex: {codex.APPROVE}"
     waits = [client for client in wiring.clients if client == "gemini"]
