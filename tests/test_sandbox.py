@@ -32,6 +32,13 @@ def amy(real):
         yield Newcomer(town, "amy", "11111111-2222-3333-4444-555566667777")
 
 
+def shell(amy, client, **env):
+    """What is said of a shell of this client."""
+    found = sandbox.shell(wiring(amy, **env), client)
+    assert found
+    return found
+
+
 def wiring(amy, **env):
     return Wiring(Settings({}, {**amy.town.env, **amy.person.env, **env}, amy.directory), "codex,claude")
 
@@ -56,14 +63,14 @@ def configured(amy, text):
 def test_a_shell_that_reaches_it_is_tried_and_said_so(amy):
     env, log = codex(amy)
     configured(amy, "[sandbox_workspace_write]\nnetwork_access = true\n")
-    found = sandbox.shell(wiring(amy, **env), "codex")
+    found = shell(amy, "codex", **env)
     assert (found.state, "reaches the broker: tried now" in found.said) == ("ok", True), found.said
     assert sandbox.NETWORK in log.read_text()
 
 
 def test_a_shell_that_does_not_is_said_with_the_way_to_let_it(amy):
     env, log = codex(amy, CLOSED)
-    found = sandbox.shell(wiring(amy, **env), "codex")
+    found = shell(amy, "codex", **env)
     assert found.state == "note"
     assert "does not reach the broker: tried now" in found.said
     assert "MCP server" in found.said
@@ -74,14 +81,14 @@ def test_a_shell_that_does_not_is_said_with_the_way_to_let_it(amy):
 def test_a_switched_off_sandbox_is_not_tried(amy):
     env, log = codex(amy)
     configured(amy, 'sandbox_mode = "danger-full-access"\n')
-    assert sandbox.shell(wiring(amy, **env), "codex").state == "ok"
+    assert shell(amy, "codex", **env).state == "ok"
     assert not log.exists()
 
 
 @pytest.mark.parametrize("before", ["sys.exit(3)", "print('\\x1b[31mboom!'); sys.exit(0)"])
 def test_what_could_not_be_tried_is_not_called_an_answer(amy, before):
     env, _ = codex(amy, before)
-    found = sandbox.shell(wiring(amy, **env), "codex")
+    found = shell(amy, "codex", **env)
     assert (found.state, found.said.startswith("cannot tell")) == ("note", True)
 
 
@@ -96,7 +103,7 @@ def test_what_could_not_be_tried_is_not_called_an_answer(amy, before):
 def test_claudes_sandbox_is_read_from_its_settings(amy, said, state):
     amy.settings.parent.mkdir(exist_ok=True)
     amy.settings.write_text(json.dumps({"sandbox": said}))
-    assert sandbox.shell(wiring(amy), "claude").state == state
+    assert shell(amy, "claude").state == state
 
 
 def test_doctor_and_setup_say_it(amy):
