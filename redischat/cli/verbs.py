@@ -130,7 +130,7 @@ VERBS: dict[str, Verb] = {
     }),
     "uninstall": Verb("setup", "", "take the hooks out again; nothing else", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
     "doctor": Verb("doctor", "", "what works and what does not, each claim on its own; exit 1: something is wrong, 5: could not look", "redischat doctor", _HARNESS),
-    "fingerprint": Verb("doctor", "", "the digest of the hooks' scripts", "redischat fingerprint"),
+    "fingerprint": Verb("doctor", "", "the digest of the hooks' scripts and of all of redischat, and whether this session started with it", "redischat fingerprint"),
     "sync": Verb("agents", "", "join the broadcast channels opened since", "redischat sync"),
     "workspaces": Verb("agents", "", "the workspaces of this broker", "redischat workspaces"),
     "open": Verb("channels", "channel", "create a channel, or join the one there is", "redischat open dock --members heron,lynx --topic 'the eq regression'", {**_OPEN, **_IDEM}),

@@ -8,7 +8,7 @@ from ..calls import sessions
 from ..calls.call import packed, unpacked
 from ..lua import script
 from ..settings import CONFIG, Place, host, read_pairs, write_pairs
-from . import fired
+from . import build, fired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
         "sha": script("session_tick").sha, "keys": " ".join(call.keys), "args": " ".join(packed(str(word)) or "-" for word in call.args),
         "db": str(place.database), "host": host(),
     }  # fmt: skip
+    before = known(settings.state_dir, settings.session)  # of a session that goes on
+    facts["build"] = before.get("build", "") if before and not before.get("ended") else build.digest()
     project = read_pairs(os.path.join(settings.project, CONFIG))
     facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
     if harness == "claude" and project.get("wake") == "waiter" and attended(settings.env):
