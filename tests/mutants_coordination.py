@@ -89,6 +89,7 @@ PATHS = [
     ("a hook sweeps where no command ran", "hooks/asking.py", 'return bool(posix.stat(f"{state()}/seen/{file_name(session_id)}"))', "return True", "tests/test_sweep.py::test_where_nobody_holds_anything_the_package_is_not_even_loaded"),
     ("an older waiter stays", "hooks/waiting.py", '            dismiss(f"{folder}/{one}")', "            pass", "tests/test_waiter.py::test_the_newest_wins_and_the_older_goes_without_a_word"),
     ("a ring that nobody heard is forgotten", "hooks/waiting.py", "        if rung(folder, card):", "        if False:", "tests/test_waiter.py::test_a_ring_while_nobody_listens_is_seen_by_the_next_one"),
+    ("a session over TCP is another hosts", "redischat/hook/session.py", '"on": host()', '"on": place.host', "tests/test_waker.py::test_a_session_at_a_broker_elsewhere_is_of_this_host"),
     ("a budget wakes on", "scripts/message_look.lua", 'entry[BIG] == "2"', 'entry[BIG] == "3"', "tests/test_budgets.py::test_far_over_it_nobody_is_rung_and_a_wait_still_hears_it"),
     ("a budget never ends its span", "scripts/parts/budget.lua", "if NOW_MS - since >= tonumber(per)", "if NOW_MS - since >= 2 * tonumber(per)", "tests/test_budgets.py::test_a_span_ends_and_the_next_one_begins_with_the_next_message"),
     ("a budget does not point", "scripts/parts/page.lua", 'entry[BIG] ~= "0"', 'entry[BIG] == "2"', "tests/test_budgets.py::test_over_it_a_hook_points_and_a_wake_still_comes"),

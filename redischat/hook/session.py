@@ -48,7 +48,7 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     facts = {
         "agent": agent, "session": settings.session, "harness": harness, "url": settings.url, "workspace": settings.workspace, "project": settings.home, "mark": fired.key(settings.home),
         "sha": script("session_tick").sha, "keys": " ".join(call.keys), "args": " ".join(packed(str(word)) or "-" for word in call.args),
-        "db": str(place.database), "host": host(),
+        "db": str(place.database), "on": host(),
     }  # fmt: skip
     before = known(settings.state_dir, settings.session)  # of a session that goes on
     facts["build"] = before.get("build", "") if before and not before.get("ended") else build.digest()
@@ -129,7 +129,7 @@ def _stat(pid: int) -> tuple[str, str, str] | None:
 
 def gone(facts: dict[str, str]) -> bool:
     """Is the harness of this session gone for certain? Only where its start is known, on its own host."""
-    known_ = facts.get("born") and facts.get("host") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
+    known_ = facts.get("born") and facts.get("on") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
     return bool(known_) and born(int(facts["pid"])) != facts["born"]
 
 

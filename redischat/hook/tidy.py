@@ -86,7 +86,7 @@ def _cards(state_dir: str, now: float) -> Iterator[Left]:
     for one in _listed(_CARDS, folder, now - OVER_S):
         name = one.path.removesuffix(".said")
         facts = read_pairs(name)
-        if not os.path.exists(name) or (facts.get("host", host()) == host() and (facts.get("ended") or cards.gone(facts))):
+        if not os.path.exists(name) or (facts.get("on", host()) == host() and (facts.get("ended") or cards.gone(facts))):
             yield one
 
 

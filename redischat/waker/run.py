@@ -65,7 +65,7 @@ class Waker:
             return
         given: dict[str, dict[str, dict[str, Card]]] = {}
         for name, card in cards.cards(self.state_dir).items():
-            if not all(card.get(word) for word in _NEEDED) or card.get("host", self.host) != self.host:
+            if not all(card.get(word) for word in _NEEDED) or card.get("on", self.host) != self.host:
                 continue
             if not card.get("ended"):
                 self._company = time.monotonic()
