@@ -34,6 +34,10 @@ class Odd(Exception):
 def main() -> int:
     """One event; the exit code."""
     client = sys.argv[1] if len(sys.argv) > 1 else "claude"
+    if client == "waiter":
+        from waiting import main as wait
+
+        return wait()
     raw, answers = b"", []
     try:
         raw = stdin()
@@ -97,20 +101,20 @@ def state() -> str:
     return env.get("REDISCHAT_STATE") or base + "/redischat"
 
 
+def file_name(name: str) -> str:
+    """A session's id as the name of a file."""
+    plain = name and len(name) < 128 and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if plain else name.encode("utf-8", "replace").hex()[:120]
+
+
 def session(event: dict) -> "dict | None":
     """What is known here of the event's session; None: nothing to do with redischat."""
     if not event:
         return None
-    name = event["session_id"]
-    safe = (
-        name
-        if name and len(name) < 128 and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-        else name.encode("utf-8", "replace").hex()[:120]
-    )
     if event["hook_event_name"] in ALWAYS:
         raise Odd
     try:
-        with open(f"{state()}/sessions/{safe}", encoding="utf-8") as file:
+        with open(f"{state()}/sessions/{file_name(event['session_id'])}", encoding="utf-8") as file:
             card = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
     except OSError:
         return None
@@ -153,7 +157,15 @@ def wanted(event: dict, card: dict, answers: "list[int]") -> bool:
     known, news, locks, keep = answers
     if not known or (kind == "idle" and (card.get("gate") or deaf())):
         raise Odd
-    return bool(locks or keep & 1) if name in BEFORE else bool(news or keep)
+    return bool(locks or keep & 1) if name in BEFORE else bool(news or keep or (locks and seen(event["session_id"])))
+
+
+def seen(session_id: str) -> bool:
+    """Was it noted down what locked files look like, because a shell command was about to run (redischat/hook/sweep.py)?"""
+    try:
+        return bool(posix.stat(f"{state()}/seen/{file_name(session_id)}"))
+    except OSError:
+        return False
 
 
 def talk(event: dict) -> bool:

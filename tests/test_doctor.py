@@ -13,6 +13,7 @@ from cli import Person
 from newcomers import TICK, Newcomer, newcomers, program, tree
 
 from redischat.__main__ import quick
+from redischat.hook import build
 from redischat.install import record
 
 pytestmark = pytest.mark.real
@@ -324,5 +325,27 @@ def test_every_remedy_is_a_command_that_runs(town):
 
 def test_the_fingerprint_is_that_of_the_scripts_that_hooks_run(town):
     nobody = Newcomer(town, "nest")
-    assert nobody("fingerprint").out == record.fingerprint(TICK) + "\n"
-    assert nobody("fingerprint", "--json").record == {"fingerprint": record.fingerprint(TICK), "tick": TICK}
+    assert nobody("fingerprint").lines[0] == record.fingerprint(TICK)
+    found = nobody("fingerprint", "--json").record
+    assert found == {"fingerprint": record.fingerprint(TICK), "tick": TICK, "build": build.digest(), "session": None, "started_with": None, "same": None}
+
+
+def test_a_session_is_told_whether_it_started_with_the_build_that_is_there(started, town):
+    assert "as this session started with" in started("fingerprint").out
+    card = Path(town.state, "sessions", SESSION)
+    card.write_text(card.read_text().replace(f"build={build.digest()}", "build=" + "0" * 40))
+    assert "NOT what this session started with (" + "0" * 40 in started("fingerprint").out
+    started.hook("SessionStart", source="compact")
+    assert not started("fingerprint", "--json").record["same"], "compacting starts nothing anew"
+    started.hook("SessionEnd", reason="other")
+    started.hook("SessionStart", source="resume")
+    assert started("fingerprint", "--json").record["same"]
+
+
+def test_the_digest_of_the_build_follows_its_files(tmp_path, monkeypatch):
+    before = build.digest()
+    (tmp_path / "a.lua").write_text("-- a")
+    monkeypatch.setattr(build, "folder", lambda _: str(tmp_path))
+    first = build.digest()
+    (tmp_path / "a.lua").write_text("-- b")
+    assert len({before, first, build.digest()}) == 3

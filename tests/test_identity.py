@@ -140,7 +140,7 @@ def raw_calls(who):
         "cursor_import": imports.cursors(who, "dock", {}), "path_lock": paths.lock(who, "dock", REPO, WANTED), "path_leave": paths.leave(who, REPO, WANTED),
         "path_unlock": paths.unlock(who, "dock", [("x", "x")], once=once), "path_renew": paths.renew(who, "dock", [("x", "x")], 1_000, once=once),
         "path_recover": paths.recover(who, "dock", ("x", "x"), 1_000, "y", once=once), "path_repair": paths.repair(who, "dock"), "path_stand": paths.stand(who, "r", "from", "x"),
-        "session_follow": sessions.follow(who, "s-2", "h"), "session_keep": sessions.keep(who, [("dock", "t-1")]),
+        "path_overrun": paths.overrun(who, "dock", "l", "x"), "session_follow": sessions.follow(who, "s-2", "h"), "session_keep": sessions.keep(who, [("dock", "t-1")]),
     }  # fmt: skip
 
 

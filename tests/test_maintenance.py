@@ -102,7 +102,7 @@ def old(path, days, text="x"):
 
 def card(state, name, days, **facts):
     path = Path(state, "sessions", name)
-    write_pairs(str(path), {"agent": "amy", "session": name, "host": host(), **facts})
+    write_pairs(str(path), {"agent": "amy", "session": name, "on": host(), **facts})
     then = time.time() - days * DAY
     os.utime(path, (then, then))
     return path
@@ -117,7 +117,7 @@ def test_only_what_is_over_is_left_over(tmp_path):
     card(state, "ended", 8, ended="other")
     card(state, "ended-yesterday", 1, ended="other")
     card(state, "alive", 400, pid=str(os.getpid()))
-    card(state, "elsewhere", 400, ended="other", host="another")
+    card(state, "elsewhere", 400, ended="other", on="another")
     old(state / "sessions/alive.said", 400)
     old(state / "sessions/lost.said", 8)
     old(state / "bells/alive", 400)

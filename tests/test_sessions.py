@@ -440,3 +440,14 @@ def test_a_stolen_token_of_an_old_session_follows_nobody(harbour):
         thief.post("dock", "x")
     assert harbour.server.ask("HGET", SESSIONS, "s-1") == "heron"
     assert me(heron) == "heron"
+
+
+def test_a_session_that_finds_the_wished_for_name_taken_is_told_whose_it_is_and_how_to_get_it(harbour):
+    wishes(harbour, "nest", "heron")
+    first, second = Session(harbour, "nest", "s-1"), Session(harbour, "nest", "s-2")
+    assert "wish to be" not in first.starts()
+    said = second.starts()
+    assert "heron, which this project's sessions wish to be, is held by another session (s-1 on " in said
+    assert "redischat identify heron --take-over" in said
+    assert len(said) <= 1_500
+    assert "wish to be" not in first.starts("compact")

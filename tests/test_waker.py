@@ -23,7 +23,7 @@ from redischat.errors import NotYou
 from redischat.hook import keep, wake
 from redischat.hook import session as cards
 from redischat.keys import Keys
-from redischat.settings import host, note_of, write_pairs
+from redischat.settings import Settings, host, note_of, write_pairs
 from redischat.waker import run, station, world
 from redischat.wire import Wire
 
@@ -494,7 +494,7 @@ def test_a_stopped_broker_keeps_no_other_brokers_sessions_waiting(dock, town):
     {"agent": "x"},
     {"agent": "x", "session": "s", "url": "http://nowhere", "workspace": "default", "project": "/x"},
     {"agent": "x", "session": "s", "url": "redis://127.0.0.1:1", "workspace": "default", "project": "/x"},
-    {"agent": "x", "session": "s", "url": "unix:///nowhere/s", "workspace": "a b\n", "project": "/x", "born": "7", "pid": "not a number", "host": host()},
+    {"agent": "x", "session": "s", "url": "unix:///nowhere/s", "workspace": "a b\n", "project": "/x", "born": "7", "pid": "not a number", "on": host()},
 ])  # fmt: skip
 @pytest.mark.usefixtures("waker")
 def test_an_odd_card_ends_nobodys_wakes(dock, town, odd):
@@ -510,7 +510,7 @@ def test_an_odd_card_ends_nobodys_wakes(dock, town, odd):
 def test_sessions_of_another_host_that_shares_this_home_are_left_to_it(dock, town):
     amy, bob = dock
     bob("SessionStart", source="startup")
-    write_pairs(cards.path_of(town.state, bob.id), {**cards.known(town.state, bob.id), "host": "otherhost"})
+    write_pairs(cards.path_of(town.state, bob.id), {**cards.known(town.state, bob.id), "on": "otherhost"})
     wait_until(lambda: status(town.state)["sessions"] == "0", "it is let be")
     said(amy, "hello", "bob")
     assert not bob.bell
@@ -640,3 +640,38 @@ def test_keeping_and_letting_go_need_the_token(town, dock):
     wire = Wire(town.server.url)
     with contextlib.closing(wire), pytest.raises(NotYou):
         wire.drive(keep.keep(Caller(KEYS, "bob", "0" * 32)))
+
+
+@pytest.mark.usefixtures("hurried")
+def test_one_that_is_asked_to_close_while_it_is_starting_closes(town, monkeypatch):
+    """As `waker start` and `waker stop` at once on a busy machine: the request came when the lock was held, and before the first look."""
+    taken = run._taken  # noqa: SLF001
+
+    def slow(state_dir):
+        held = taken(state_dir)
+        wake.ask_to_close(state_dir)
+        return held
+
+    monkeypatch.setattr(run, "_taken", slow)
+    thread = threading.Thread(target=run.main, args=(town.state,), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert not Path(wake.folder(town.state), "close").exists(), "the next one is not sent away"
+
+
+def test_a_request_to_close_that_nobody_heard_ends_no_later_waker(town, monkeypatch):
+    hurry(monkeypatch)
+    wake.ask_to_close(town.state)
+    path = Path(wake.folder(town.state), "close")
+    os.utime(path, (time.time() - 60,) * 2)
+    with awake(town.state):
+        assert wake.running(town.state)
+
+
+def test_a_session_at_a_broker_elsewhere_is_of_this_host(tmp_path):
+    """The broker's address stands on the card, too: were it taken for the session's, nobody would ring one whose broker is reached by TCP."""
+    settings = Settings({"url": "redis://broker.example:6379"}, {"REDISCHAT_STATE": str(tmp_path), "REDISCHAT_SESSION": "s-1"}, str(tmp_path))
+    card = cards.card(settings, KEYS, "bob", harness="claude") | {"pid": str(os.getpid()), "born": "1"}
+    assert (card["host"], card["on"]) == ("broker.example", host())
+    assert cards.gone(card), "another process has its number by now"

@@ -249,6 +249,19 @@ def _held(row: dict[str, Any], me: str, now: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def overrun(who: Caller, channel: str, lock: str, text: str) -> Call:
+    """Say once in a lock's channel that a command of the caller wrote what it locks (path_overrun.lua). Gives whether it was said now."""
+    return run(
+        "path_overrun",
+        {
+            "stream": who.keys.channel(channel, "messages"), "heads": who.keys.heads, "agents": who.keys.agents, "hinted": who.keys.hinted,
+            "live": who.keys.live(channel),
+        },
+        {"channel": channel, "me": who.me, "token": who.token, "lock": lock, "text": text},
+        lambda words: str(words[0]) == "1",
+    )  # fmt: skip
+
+
 def book(keys: Keys) -> list[Call]:
     """All that ``locks`` shows, as it is kept: held, locks, the line in order, its requests, the repositories' keys, the server's time in ms."""
     return [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ..hook import build
 from ..hook import session as cards
-from ..install import checkup, rights
+from ..install import checkup, rights, sandbox
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.wiring import Wiring
+from ..text import inert
 from ..wire import Wire
 from .show import put, record, records
 
@@ -57,6 +59,8 @@ def _claims(seat: Seat, harness: str | None) -> Iterator[Check]:
     for client in clients:
         yield from checks.hooks(wiring, client)
         yield from checks.came(wiring, client)
+        if ground and (reach := sandbox.shell(wiring, client)):
+            yield reach
     if clients:
         yield from checks.runs(wiring)
     else:
@@ -68,8 +72,20 @@ def _claims(seat: Seat, harness: str | None) -> Iterator[Check]:
 
 
 def fingerprint(seat: Seat) -> int:
-    """The digest of the hooks' scripts: two checkouts of one digest run the same."""
-    wiring = Wiring(seat.settings, "none")
-    digest = checks.fingerprint(wiring)
-    put(record({"fingerprint": digest, "tick": wiring.tick}) if seat.json else f"{digest}\n")
+    """The digests of the hooks' scripts and of all of redischat, and whether this session started with these: two checkouts of one digest run the same."""
+    wiring, settings = Wiring(seat.settings, "none"), seat.settings
+    hooks, now = checks.fingerprint(wiring), build.digest()
+    then = cards.known(settings.state_dir, settings.session_id).get("build", "") if settings.session_id else ""
+    found = {
+        "fingerprint": hooks, "tick": wiring.tick, "build": now, "session": settings.session_id or None, "started_with": then or None,
+        "same": then == now if then else None,
+    }  # fmt: skip
+    if seat.json:
+        put(record(found))
+        return 0
+    put(f"{hooks}\n  redischat {now}, hooks run {inert(wiring.tick)}\n")
+    if then and then != now:
+        put(f"  NOT what this session started with ({then}): its hooks run the new one already; what it was told at its start is the old one's\n")
+    elif settings.session_id:
+        put("  as this session started with\n" if then else "  what this session started with is not known\n")
     return 0

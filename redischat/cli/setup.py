@@ -5,15 +5,15 @@ from __future__ import annotations
 from .. import names
 from ..calls import agents
 from ..calls.call import Caller
-from ..errors import BadName, NameHeld
+from ..errors import BadName, NameHeld, Usage
 from ..flows import channels as flows
-from ..hook import wake
-from ..install import CLIENTS, Plan, apply, codex, detect, ignore
+from ..hook import wake as waking
+from ..install import CLIENTS, Plan, apply, codex, detect, ignore, sandbox
 from ..install import doctor as checks
 from ..install.project import Project
 from ..install.record import dropped, named
 from ..install.takedown import Takedown, unwired
-from ..install.wiring import Wiring
+from ..install.wiring import FILE, WAITER, WAKE, Wiring
 from ..settings import Settings, redacted, told
 from ..text import inert, listed, rules
 from .agents import become
@@ -40,11 +40,12 @@ def setup(
     no_mcp: bool = False,
     anyway: bool = False,
     dry_run: bool = False,
+    wake: str | None = None,
     **asked: Any,
 ) -> int:
     """Be an agent of this project, in a channel, with hooks that bring what is said there. Twice is once."""
     room, settings, wanted = names.channel(channel), seat.settings, _wanted(**asked)
-    me, wiring = names.agent(name) if name else _own(settings), Wiring(settings, harness, scope)
+    me, wiring = names.agent(name) if name else _own(settings), _woken(Wiring(settings, harness, scope), wake)
     if not anyway:
         wiring.lasting(f"redischat setup {room} --as {me}")
     plans, tools = wiring.plans(but=wiring.plugged()), Tools(wiring, no_mcp=no_mcp)  # refuses before anything is done
@@ -55,7 +56,7 @@ def setup(
     moved, wish = _moved(project, settings), _wish(project, settings, got["agent"])
     if wiring.clients and names.same(wish) == names.same(got["agent"]):
         _kept_free(seat)
-    project.write(_facts(settings, wish), wiring.clients)
+    project.write(_facts(settings, wish, wiring), wiring.clients)
     done = tools.wired(plans)
     if seat.json:
         put(record({**_recorded(seat, got, entered, done), "mcp": tools.records()}))
@@ -136,8 +137,19 @@ def _wished(wish: str, me: str) -> list[str]:
     return [] if names.same(wish) == names.same(me) else [f"  sessions that start here go on as {wish}; to change that: redischat identify {me} --project"]
 
 
-def _facts(settings: Settings, wish: str) -> dict[str, str]:
-    return {"agent": wish, "url": settings.url, "workspace": settings.workspace}
+def _facts(settings: Settings, wish: str, wiring: Wiring) -> dict[str, str]:
+    said = wiring.waiter or WAKE in Project(settings).facts
+    return {"agent": wish, "url": settings.url, "workspace": settings.workspace, **({WAKE: WAITER if wiring.waiter else FILE} if said else {})}
+
+
+def _woken(wiring: Wiring, wake: str | None) -> Wiring:
+    """How idle sessions of Claude Code are woken: as asked for, else as before."""
+    if wake not in {None, FILE, WAITER}:
+        raise Usage(message=f"{wake!r} is no way to wake a session: redischat setup CHANNEL --wake file, or --wake waiter")
+    if wake == WAITER and wiring.plugged():
+        raise Usage(message="the redischat plugin brings hooks of its own, without a waiter: claude plugin uninstall redischat, then set up again")
+    wiring.waiter = wiring.waiter if wake is None else wake == WAITER
+    return wiring
 
 
 def _moved(project: Project, settings: Settings) -> list[str]:
@@ -175,6 +187,10 @@ def _wired(wiring: Wiring, done: list[Plan]) -> Iterator[str]:
         yield f"  {client}: the redischat plugin is enabled, and brings the hooks"
     if not wiring.clients:
         yield f"  no hooks: {wiring.how}"
+    for client in wiring.clients:
+        reach = sandbox.shell(wiring, client)
+        if reach and reach.state != checks.OK:
+            yield f"  {client}: {reach.said}"
     if "codex" in wiring.clients and wiring.status("codex").trust == "untrusted":
         yield f"  codex: {codex.APPROVE}"
     waits = [client for client in wiring.clients if client == "gemini"]
@@ -213,9 +229,9 @@ def _foretold(seat: Seat, room: str, me: str, tools: Tools, plans: list[Plan]) -
     if settings.url == settings.embedded and ask.ping(Place(settings.state_dir).socket) != ask.ANSWERS:
         steps.append("start the embedded broker")
     steps += [f"be {me}", f"join #{room}, or open it"]
-    steps += [f"write {change} into {told(wiring.short(project.path))}" for change in project.changes(_facts(settings, _wish(project, settings, me)))]
+    steps += [f"write {change} into {told(wiring.short(project.path))}" for change in project.changes(_facts(settings, _wish(project, settings, me), wiring))]
     steps += [f"let git ignore {pattern}" for pattern, how in ignore.add(settings.project, wiring.patterns(), dry=True).items() if how == "added"]
-    if wiring.clients and not wake.running(settings.state_dir):
+    if wiring.clients and not waking.running(settings.state_dir):
         steps.append("start the waker")
     steps += tools.steps()
     if seat.json:

@@ -9,7 +9,7 @@ import time
 from ..calls import sessions
 from ..calls.call import fresh
 from ..errors import ChatError, NotYou
-from ..hook import deliver, fired, guard, start, wake
+from ..hook import deliver, fired, guard, start, sweep, wake
 from ..hook import keep as holding
 from ..hook import session as cards
 from ..keys import Keys
@@ -104,7 +104,8 @@ class Visit:
         if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
             return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
         who = self.enter("working" if self.event.detail == "compact" else "idle", before)
-        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS))
+        settings = self.settings
+        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session))
         watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY in ("file", "http") else []
         code = self.answer(Answer(context=text, watch=watch))
         self.waker()
@@ -166,7 +167,8 @@ class Visit:
             return self.changed(who)
         if event.role == "stop":
             self.waker()
-        self.deliver(who, first + (self.missed() if asked.get("missed") else ""))
+        first += self.missed() if asked.get("missed") else ""
+        self.deliver(who, first + (self.sweep(sweep.after) if asked.get("locks") and event.role == "after" else ""))
         return 0
 
     def ask(self) -> dict[str, bool]:
@@ -184,6 +186,16 @@ class Visit:
             return str(self.wire.drive(holding.lost(who, held, before)))
         except ChatError as error:
             _log(f"not renewed: {error}")
+            return ""
+
+    def sweep(self, look: Any) -> str:
+        """Look at what others hold here, before a shell command or after it. What goes wrong is no reason to say nothing else."""
+        from ..repository import find
+
+        try:
+            return str(self.wire.drive(look(self.caller(), find(self.settings), self.settings.state_dir, self.event.session)) or "")
+        except (ChatError, OSError) as error:
+            _log(f"not swept: {error}")
             return ""
 
     def missed(self) -> str:
@@ -216,6 +228,8 @@ class Visit:
         if not no and (event.paths or event.command):
             targets = guard.targets(self.settings, event.cwd or self.settings.project, event.paths, event.command)
             no = self.wire.drive(guard.judge(self.caller(), targets)) if targets else ""
+        if event.command and not no:
+            self.sweep(sweep.before)
         return self.answer(Answer(deny=no, context=first))
 
     def unasked(self, why: str) -> int:

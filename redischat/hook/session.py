@@ -8,17 +8,19 @@ from ..calls import sessions
 from ..calls.call import packed, unpacked
 from ..lua import script
 from ..settings import CONFIG, Place, host, read_pairs, write_pairs
-from . import fired
+from . import build, fired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from ..keys import Keys
     from ..settings import Settings
 
-FOLDER, BELLS = "sessions", "bells"
+FOLDER, BELLS, SEEN, WAITERS = "sessions", "bells", "seen", "waiters"
 SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
+OVER, RUNG = "over\n", "rung-"  # hooks/waiting.py
 _LONGEST = 128
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
 
@@ -46,10 +48,14 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     facts = {
         "agent": agent, "session": settings.session, "harness": harness, "url": settings.url, "workspace": settings.workspace, "project": settings.home, "mark": fired.key(settings.home),
         "sha": script("session_tick").sha, "keys": " ".join(call.keys), "args": " ".join(packed(str(word)) or "-" for word in call.args),
-        "db": str(place.database), "host": host(),
+        "db": str(place.database), "on": host(),
     }  # fmt: skip
+    before = known(settings.state_dir, settings.session)  # of a session that goes on
+    facts["build"] = before.get("build", "") if before and not before.get("ended") else build.digest()
     project = read_pairs(os.path.join(settings.project, CONFIG))
     facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
+    if harness == "claude" and project.get("wake") == "waiter" and attended(settings.env):
+        facts["wake"] = "wait"
     if place.tls:
         facts.pop("sha")  # a raw socket cannot speak TLS: the package asks
     elif place.path:
@@ -59,6 +65,11 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     if place.password:
         facts["auth"] = f"{place.user} {place.password}" if place.user else place.password
     return facts
+
+
+def attended(env: Mapping[str, str]) -> bool:
+    """Does a person sit at this session of Claude Code? The end of one that is run by a program would wait for its waiters."""
+    return env.get("CLAUDE_CODE_SESSION_ATTENDED", "1" if env.get("CLAUDE_CODE_ENTRYPOINT") == "cli" else "0") == "1"
 
 
 def keep(state_dir: str, session: str, facts: dict[str, str]) -> None:
@@ -88,6 +99,7 @@ def ended(state_dir: str, session: str, why: str) -> None:
     facts = known(state_dir, session)
     if facts and not facts.get("ended"):
         write_pairs(path_of(state_dir, session), {**facts, "ended": why or "other"})
+        _dismissed(state_dir, session)
 
 
 def process() -> dict[str, str]:
@@ -123,7 +135,7 @@ def _stat(pid: int) -> tuple[str, str, str] | None:
 
 def gone(facts: dict[str, str]) -> bool:
     """Is the harness of this session gone for certain? Only where its start is known, on its own host."""
-    known_ = facts.get("born") and facts.get("host") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
+    known_ = facts.get("born") and facts.get("on") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
     return bool(known_) and born(int(facts["pid"])) != facts["born"]
 
 
@@ -137,11 +149,13 @@ def nobody(state_dir: str, session: str) -> None:
 
 def forget(state_dir: str, session: str) -> None:
     """Remove what is kept of a session."""
-    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session)):
+    seen = os.path.join(state_dir, SEEN, file_name(session))
+    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session), seen):
         try:
             os.unlink(path)
         except FileNotFoundError:
             continue
+    _dismissed(state_dir, session)
 
 
 def cards(state_dir: str) -> dict[str, dict[str, str]]:
@@ -161,6 +175,84 @@ def ring(state_dir: str, session: str, text: str) -> None:
         os.write(bell, f"{text}\n".encode("utf-8", "backslashreplace").ljust(os.fstat(bell).st_size, b"\n"))
     finally:
         os.close(bell)
+
+
+def call(state_dir: str, session: str, text: str) -> bool:
+    """Say something to the newest of those who wait for a session (hooks/waiting.py). Gives whether it heard; who does not is gone, and so is its door."""
+    folder = _waiters(state_dir, session)
+    return any(_called(os.path.join(folder, name), text) for name in reversed(_doors(folder)))
+
+
+def _called(door: str, text: str) -> bool:
+    try:
+        hand = os.open(door, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        _gone(door)
+        return False
+    try:
+        return os.write(hand, text.encode("utf-8", "backslashreplace")) > 0
+    except OSError:
+        return False
+    finally:
+        os.close(hand)
+
+
+def waiting(state_dir: str, session: str) -> int:
+    """How many wait for a session."""
+    return len(_doors(_waiters(state_dir, session)))
+
+
+def ring_waiter(state_dir: str, session: str, asked: str, text: str) -> bool:
+    """Ring whoever waits for a session, for a wake that was ``asked`` for then. Gives whether somebody wakes it: heard this, or saw by itself that it was asked for.
+
+    Who makes the mark of a wake sees to it, so that two waiters at the hand-over do not both wake it. Where nobody heard, the mark goes, and whoever came
+    meanwhile, and held still for it, hears now.
+    """
+    folder = _waiters(state_dir, session)
+    mark = os.path.join(folder, RUNG + asked)
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    for _ in range(2):  # one that came just now has sent the other one home
+        if call(state_dir, session, text + "\n"):
+            return True
+    _gone(mark)
+    return call(state_dir, session, text + "\n")
+
+
+def _doors(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name[:1].isdigit())
+    except OSError:
+        return []
+
+
+def _gone(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def _dismissed(state_dir: str, session: str) -> None:
+    """Send home whoever waits for a session, and remove what they made."""
+    folder = _waiters(state_dir, session)
+    for name in _doors(folder):
+        _called(os.path.join(folder, name), OVER)
+    try:
+        for name in os.listdir(folder):
+            if not name[:1].isdigit():
+                _gone(os.path.join(folder, name))
+        os.rmdir(folder)
+    except OSError:
+        return
+
+
+def _waiters(state_dir: str, session: str) -> str:
+    return os.path.join(state_dir, WAITERS, file_name(session))
 
 
 def said(state_dir: str, session: str, what: str) -> str:

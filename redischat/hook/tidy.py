@@ -86,11 +86,12 @@ def _cards(state_dir: str, now: float) -> Iterator[Left]:
     for one in _listed(_CARDS, folder, now - OVER_S):
         name = one.path.removesuffix(".said")
         facts = read_pairs(name)
-        if not os.path.exists(name) or (facts.get("host", host()) == host() and (facts.get("ended") or cards.gone(facts))):
+        if not os.path.exists(name) or (facts.get("on", host()) == host() and (facts.get("ended") or cards.gone(facts))):
             yield one
 
 
 def _bells(state_dir: str, now: float) -> Iterator[Left]:
+    yield from _listed(_CARDS, os.path.join(state_dir, cards.SEEN), now - DAY_S)  # of commands that never came back
     folder = os.path.join(state_dir, cards.FOLDER)
     for one in _listed(_BELLS, os.path.join(state_dir, cards.BELLS), now - OLD_S):
         if not os.path.exists(os.path.join(folder, os.path.basename(one.path))):

@@ -117,4 +117,10 @@ def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
     """Ask the running one to close, and wait until it has. Gives whether none runs any more."""
     if running(state_dir):
         ask_to_close(state_dir)
-    return closed(state_dir, seconds)
+    done = closed(state_dir, seconds)
+    if done:  # else it is still to be heard
+        try:
+            os.unlink(os.path.join(folder(state_dir), "close"))
+        except FileNotFoundError:
+            return True  # as nearly always: it was heard
+    return done

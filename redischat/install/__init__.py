@@ -64,23 +64,26 @@ def plan(
     remove: bool = False,
     elsewhere: Sequence[str] = (),
     text: str = "",
+    waiter: bool = False,
 ) -> Plan:
     """What install (or, with ``remove``, uninstall) would do to the file ``path``. ``python`` and ``tick`` are absolute.
 
-    ``version``: what the client's ``--version`` prints. ``elsewhere``: its files of other scopes, to see a plugin and duplicates. ``text``: OpenCode's plugin.
+    ``version``: what the client's ``--version`` prints. ``elsewhere``: its files of other scopes, to see a plugin and duplicates. ``text``: OpenCode's plugin. ``waiter``: Claude
+    Code's idle sessions are woken by one that blocks.
 
     Raises:
         Refused: the file is no JSON (``line``), has no room for hooks, or is no regular file; the client is too old; our plugin is enabled there.
     """
     scopes(client)
     draft = Plan(client, path, state_dir)
-    draft.again = lambda: plan(client, path, python, tick, state_dir=state_dir, version=version, remove=remove, elsewhere=elsewhere, text=text)
+    draft.again = lambda: plan(client, path, python, tick, state_dir=state_dir, version=version, remove=remove, elsewhere=elsewhere, text=text, waiter=waiter)
     facts = None if remove else _facts(client, python, tick, version)
     if client == "opencode":
         return merge.drafted(draft, _plugin_edit(draft, opencode.rendered(text, python, tick), remove=remove), facts, "")
     module = CLIENTS[client]
     groups = {} if remove else module.wanted(python, tick, version)
-    done = merge.drafted(draft, _hooks_edit(draft, groups, module.wanted(python, tick, None)), facts, module.EMPTY)
+    more = {claude.WAITER: claude.waiters(python, tick, version) if waiter and not remove else {}} if client == "claude" else {}
+    done = merge.drafted(draft, _hooks_edit(draft, {client: groups, **more}, module.wanted(python, tick, None)), facts, module.EMPTY)
     if not remove:
         _never_both(done, elsewhere)
         done.warnings += [*module.doubts(version), *_twice(done, elsewhere, groups)]
@@ -102,6 +105,7 @@ def plans(
     remove: bool = False,
     text: str = "",
     env: Mapping[str, str] | None = None,
+    waiter: bool = False,
 ) -> list[Plan]:
     """:func:`plan` for a scope, and with it the end of our entries in the project's other file: an older install may have written there.
 
@@ -109,7 +113,7 @@ def plans(
     """
     path = targets(project, home, client, scope, env)
     rest = others(project, home, client, path, env)
-    first = plan(client, path, python, tick, state_dir=state_dir, version=version, remove=remove, elsewhere=rest, text=text)
+    first = plan(client, path, python, tick, state_dir=state_dir, version=version, remove=remove, elsewhere=rest, text=text, waiter=waiter)
     found = [first]
     mine = targets(project, home, client, "user", env)
     for old in rest if (scope or scopes(client)[0]) != "user" else []:
@@ -136,17 +140,20 @@ def _facts(client: str, python: str, tick: str, version: str | None) -> dict[str
     }
 
 
-def _hooks_edit(draft: Plan, groups: entries.Groups, known: Collection[str]) -> merge.Editor:
-    """The editor of a settings file of hooks."""
+def _hooks_edit(draft: Plan, wanted: Mapping[str, entries.Groups], known: Collection[str]) -> merge.Editor:
+    """The editor of a settings file of hooks; ``wanted``: what the client's own entries are to be, and those of its waiters."""
 
     def edit(old: str, kept: Collection[str]) -> tuple[str, list[str], bool, list[str]]:
         try:
             root = jsontext.parse(old)
-            new, changes = entries.merged(old, draft.client, groups, kept)
+            new, changes = old, []
+            for name, groups in wanted.items():
+                new, more = entries.merged(new, name, groups, kept)
+                changes += more if name == draft.client else [f"{change} (waiter)" for change in more]
         except (jsontext.Broken, entries.Unfit) as error:
             raise merge.refused(draft.path, f"line {error.line}: {error.why}", "Mend it, then try again", line=error.line) from None
-        empty = [name for name in entries.empties(root) if name == "hooks" or name in groups or name in known]
-        return new, changes, bool(entries.found(root, draft.client)), empty
+        empty = [name for name in entries.empties(root) if name == "hooks" or name in wanted[draft.client] or name in known]
+        return new, changes, any(entries.found(root, name) for name in wanted), empty
 
     return edit
 

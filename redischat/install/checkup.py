@@ -133,19 +133,27 @@ def waking(ground: Ground) -> Iterator[Check]:
 
 
 def _bell(ground: Ground, session: str, seat: dict[str, Any], this: str) -> Check:
-    card = ground.cards.get(cards.file_name(session), {})
+    card, state_dir = ground.cards.get(cards.file_name(session), {}), ground.settings.state_dir
     if seat["host"] != host():
         return Check("doorbell", NOTE, f"{this} runs on {seat['host']}: it is rung there")
     if not card:
-        return Check("doorbell", WRONG, f"{this} has no card in {ground.settings.state_dir}: nobody rings it", START)
-    if card.get("http"):
-        return Check("doorbell", OK, f"{this} is rung at {card['http']}")
+        return Check("doorbell", WRONG, f"{this} has no card in {state_dir}: nobody rings it", START)
+    if card.get("wake") == "wait":
+        return _waited(seat, this, cards.waiting(state_dir, session))
+    if card.get("http") or seat["harness"] == "codex":
+        return Check("doorbell", OK, f"{this} is rung {'at ' + card['http'] if card.get('http') else 'by codex queue'}")
     if seat["harness"] in ("claude", "opencode"):
-        there = os.path.exists(cards.bell_of(ground.settings.state_dir, session))
+        there = os.path.exists(cards.bell_of(state_dir, session))
         return Check("doorbell", OK if there else WRONG, f"{this} watches a file, which is {'there' if there else 'gone'}", "" if there else START)
-    if seat["harness"] == "codex":
-        return Check("doorbell", OK, f"{this} is rung by codex queue")
     return Check("doorbell", NOTE, f"{this}: nothing wakes an idle session of {seat['harness']}. Wait by hand: redischat wait")
+
+
+def _waited(seat: dict[str, Any], this: str, count: int) -> Check:
+    """A session that is woken through a waiter (`setup --wake waiter`)."""
+    if count != 1 and seat["state"] == "idle":
+        said = "no waiter of it blocks" if not count else f"{count} waiters of it block"
+        return Check("doorbell", NOTE, f"{this} is idle, and {said} now: the file that it watches wakes it, too")
+    return Check("doorbell", OK, f"{this} is rung through its waiter{'' if count else ', which comes when its turn ends'}")
 
 
 def _landed(ground: Ground, seat: dict[str, Any], this: str) -> Iterator[Check]:

@@ -17,7 +17,8 @@ EMPTY = "{}\n"
 OLDEST = (2, 1, 83)  # brought FileChanged; an event that it does not know loses every hook of the file
 EXEC_FORM = (2, 1, 139)  # brought `args`; before, they are ignored, and the bare interpreter would run what the event says
 BATCH = (2, 1, 197)  # known to fire PostToolBatch; from here on an unknown event costs only itself
-SECONDS, END_SECONDS = 10, 5
+SECONDS, END_SECONDS, WAITER_SECONDS = 10, 5, 604_800
+WAITER = "waiter"  # what its entries say in place of the client
 EDITS_AND_SHELL = "Edit|MultiEdit|Write|NotebookEdit|Bash"
 PLUGIN = "redischat@"
 
@@ -48,6 +49,14 @@ def wanted(python: str, tick: str, version: str | None) -> dict[str, dict[str, A
     return groups
 
 
+def waiters(python: str, tick: str, version: str | None) -> dict[str, dict[str, Any]]:
+    """The groups of ``setup --wake waiter``: at the start of a session and at the end of each turn one that blocks until the session is to be woken."""
+    known = numbered(version) or OLDEST
+    group = _group(python, tick, known, WAITER)
+    group["hooks"][0] |= {"timeout": WAITER_SECONDS, "asyncRewake": True}
+    return {name: {"hooks": [dict(group["hooks"][0])]} for name in ("SessionStart", "Stop")}
+
+
 def doubts(version: str | None) -> list[str]:
     """What to say of a version that is not known."""
     return [] if numbered(version) else ["the version of Claude Code is not known: only what 2.1.83 knows is registered. Once claude is on PATH, install again"]
@@ -74,10 +83,10 @@ def plugin(settings: Mapping[str, Any]) -> bool | None:
     return any(on is not False for on in said) if said else None
 
 
-def _group(python: str, tick: str, known: tuple[int, ...]) -> dict[str, Any]:
+def _group(python: str, tick: str, known: tuple[int, ...], what: str = "claude") -> dict[str, Any]:
     if known < EXEC_FORM:
-        handler: dict[str, Any] = {"type": "command", "command": command_line(python, tick, "claude")}
+        handler: dict[str, Any] = {"type": "command", "command": command_line(python, tick, what)}
     else:
-        command, *args = words(python, tick, "claude")
+        command, *args = words(python, tick, what)
         handler = {"type": "command", "command": command, "args": args}
     return {"hooks": [{**handler, "timeout": SECONDS}]}

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from ..settings import Settings
 
-OURS = ("agent", "url", "workspace")
+FOLDER = "projects"  # in the state directory
+OURS = ("agent", "url", "workspace", "wake")
 IGNORE = "*\n"  # .redischat/.gitignore: what lies there is nobody else's business, wherever the checkout is copied to
 
 

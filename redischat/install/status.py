@@ -26,12 +26,12 @@ class Status:
     build does; ``doubled``: more than one entry. ``builds``: other scripts of ours that it runs. ``gone``: interpreters and scripts that are no longer there.
     ``off``: switches that silence hooks. ``elsewhere``: file of another scope -> the events that it registers too. ``plugin``: whether ours is enabled, None:
     cannot tell. ``stamp``: what is remembered of the install (:func:`.record.stamp`); ``stale``: whether the scripts have changed since, None: not known.
-    ``trust``: Codex's approval, "" for others.
+    ``trust``: Codex's approval, "" for others. ``waiters``: the events that have one of `setup --wake waiter`.
     """
 
     __slots__ = (
         "builds", "client", "doubled", "drifted", "elsewhere", "error", "exists", "gone", "missing", "off", "path", "plugin", "registered", "stale", "stamp",
-        "strays", "trust", "wanted",
+        "strays", "trust", "waiters", "wanted",
     )  # fmt: skip
 
     def __init__(self, client: str, path: str) -> None:
@@ -50,6 +50,7 @@ class Status:
         self.stamp: dict[str, str] | None = None
         self.stale: bool | None = None
         self.trust = ""
+        self.waiters: list[str] = []
 
     @property
     def complete(self) -> bool:
@@ -69,6 +70,7 @@ def installed(
     elsewhere: Sequence[str] = (),
     codex_home: str = "",
     text: str = "",
+    waiter: bool = False,
 ) -> Status:
     """What ``path`` registers, held against what install would write for ``python``, ``tick`` and ``version``. Reads only; refuses nothing.
 
@@ -85,6 +87,8 @@ def installed(
             _plugin(status, opencode.rendered(text, python, tick) if text else "")
         else:
             _hooks(status, CLIENTS[client].wanted(python, tick, version), tick)
+        if client == "claude":
+            _waiters(status, claude.waiters(python, tick, version) if waiter else {}, tick)
     except (ChatError, ValueError) as error:
         status.error = str(error)
     status.elsewhere = {one: events for one in elsewhere if (events := _events(client, one))}
@@ -131,6 +135,20 @@ def _hooks(status: Status, wanted: entries.Groups, tick: str) -> None:
     status.builds = sorted({one.tick for one in mine} - {one.tick for one in same})
     status.gone = sorted({path for one in mine for path in (one.runs, one.tick) if not os.path.exists(path)})
     status.off = CLIENTS[status.client].off(settings) if isinstance(settings, dict) else []
+
+
+def _waiters(status: Status, wanted: entries.Groups, tick: str) -> None:
+    """The same of the entries of `setup --wake waiter`; where nothing else of ours is there, their absence is no news."""
+    mine = entries.found(_parsed(status.path), claude.WAITER)
+    events = [one.event for one in mine]
+    status.waiters = sorted(set(events))
+    if not status.registered:
+        return
+    status.missing += [f"{name} (waiter)" for name in wanted if name not in events]
+    status.strays += [f"{name} (waiter)" for name in dict.fromkeys(events) if name not in wanted]
+    status.drifted += [f"{one.event} (waiter)" for one in mine if one.event in wanted and one.shape != wanted[one.event]]
+    status.doubled += sorted({f"{name} (waiter)" for name in events if events.count(name) > 1})
+    status.builds = sorted({*status.builds, *(one.tick for one in mine if not _same(one.tick, tick))})
 
 
 def _plugin(status: Status, text: str) -> None:

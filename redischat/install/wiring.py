@@ -6,6 +6,7 @@ import os
 
 from ..errors import Usage
 from ..files import folder
+from ..settings import CONFIG, read_pairs
 from . import CLIENTS, Plan, Status, codex, detect, ignore, installed, others, plans, scopes, targets
 from .merge import resolved
 from .record import stamp
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..settings import Settings
+
+WAKE, WAITER, FILE = "wake", "waiter", "file"  # in .redischat/config: how idle sessions of Claude Code are woken
 
 
 class Wiring:
@@ -31,6 +34,7 @@ class Wiring:
         if scope and scope not in known:
             raise Usage(message=f"no scope is called {scope!r} there: it is one of {', '.join(sorted(known))}")
         self.scope = scope
+        self.waiter = read_pairs(os.path.join(settings.project, CONFIG)).get(WAKE) == WAITER
         self._versions: dict[str, str] = {}
 
     def lasting(self, then: str) -> None:
@@ -86,7 +90,7 @@ class Wiring:
         home = codex.home_of(self.home, self.env) if client == "codex" else ""
         return installed(
             client, path, self.python, self.tick, state_dir=self.settings.state_dir, version=self.version(client) or None, elsewhere=rest, codex_home=home,
-            text=self._common["text"],
+            text=self._common["text"], waiter=self.waiter,
         )  # fmt: skip
 
     def ours(self) -> list[str]:
@@ -114,7 +118,7 @@ class Wiring:
     @property
     def _common(self) -> dict[str, Any]:
         with open(os.path.join(os.path.dirname(self.tick), "opencode.js"), encoding="utf-8") as file:
-            return {"state_dir": self.settings.state_dir, "text": file.read(), "env": self.env}
+            return {"state_dir": self.settings.state_dir, "text": file.read(), "env": self.env, "waiter": self.waiter}
 
 
 def chosen(given: str | None, env: Mapping[str, str]) -> tuple[list[str], str]:

@@ -34,7 +34,8 @@ class Rung:
 
 def ways(card: Card) -> tuple[str, ...]:
     """The ways to wake a session, best first; () where its product has none."""
-    return {"claude": ("file",), "codex": ("queue",), "opencode": ("http", "file") if card.get("http") else ("file",)}.get(card.get("harness", ""), ())
+    claude = ("wait", "file") if card.get("wake") == "wait" else ("file",)
+    return {"claude": claude, "codex": ("queue",), "opencode": ("http", "file") if card.get("http") else ("file",)}.get(card.get("harness", ""), ())
 
 
 def ring(way: str, state_dir: str, card: Card, text: str) -> Rung:
@@ -49,6 +50,11 @@ def _file(state_dir: str, card: Card, text: str) -> Rung:
     except OSError:
         return Rung(good=False)
     return Rung()
+
+
+def _wait(state_dir: str, card: Card, text: str) -> Rung:
+    """A waiter of Claude Code blocks at a door of ours (`setup --wake waiter`)."""
+    return Rung(good=cards.ring_waiter(state_dir, card["session"], card.get("asked", "0"), text))
 
 
 def _queue(_: str, card: Card, text: str) -> Rung:
@@ -87,4 +93,4 @@ def _http(_: str, card: Card, text: str) -> Rung:
         connection.close()
 
 
-_RINGS: dict[str, Callable[[str, Card, str], Rung]] = {"file": _file, "queue": _queue, "http": _http}
+_RINGS: dict[str, Callable[[str, Card, str], Rung]] = {"file": _file, "wait": _wait, "queue": _queue, "http": _http}

@@ -26,6 +26,7 @@ ALONE_S = 600.0  # it ends when there was no session for so long
 STALE_S = 7 * 86_400.0  # a card untouched for so long, of a session whose process cannot be known, or at a broker that is gone
 LOG_BYTES = 200_000
 TAKE_S = 0.3  # for so long the lock is tried: whoever looks whether there is a waker holds it for a moment
+NEW_S = 2.0  # so old is a request to close that a starting one takes for its predecessor's; whoever asked has removed it, if it was heard
 _NEEDED = ("agent", "session", "url", "workspace", "project")
 
 
@@ -64,7 +65,7 @@ class Waker:
             return
         given: dict[str, dict[str, dict[str, Card]]] = {}
         for name, card in cards.cards(self.state_dir).items():
-            if not all(card.get(word) for word in _NEEDED) or card.get("host", self.host) != self.host:
+            if not all(card.get(word) for word in _NEEDED) or card.get("on", self.host) != self.host:
                 continue
             if not card.get("ended"):
                 self._company = time.monotonic()
@@ -184,9 +185,7 @@ def _waker(state_dir: str) -> int:
     if held is None:
         return 0
     folder = wake.folder(state_dir)
-    for left in ("close", "status"):  # by one that did not end in good order
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, left))
+    _cleared(folder)
     waker = Waker(state_dir)
     try:
         waker.run()
@@ -194,10 +193,21 @@ def _waker(state_dir: str) -> int:
         return 130
     finally:
         waker.close()
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, "status"))
+        for left in ("close", "status"):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, left))
         os.close(held)
     return 0
+
+
+def _cleared(folder: str) -> None:
+    """Remove what one left that did not end in good order. A request to close that is new may be meant for this one, which held the lock already: it stays."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, "status"))
+    close = os.path.join(folder, "close")
+    with suppress(FileNotFoundError):
+        if time.time() - os.stat(close).st_mtime > NEW_S:
+            os.unlink(close)
 
 
 def _taken(state_dir: str) -> int | None:

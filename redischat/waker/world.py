@@ -150,7 +150,10 @@ class World:
         if not rows:
             self.wire.run(sessions.wake(self.keys, session, "drop"))
             return
-        self._rung[session] = (asked["asked_ms"], ring.ring(way, self.state_dir, card, deliver.call_in(rows, card["agent"])))
+        self._rung[session] = (
+            asked["asked_ms"],
+            ring.ring(way, self.state_dir, {**card, "asked": str(asked["asked_ms"])}, deliver.call_in(rows, card["agent"])),
+        )
         self.rung += 1
 
     def _waiting(self, session: str) -> list[dict[str, Any]]:

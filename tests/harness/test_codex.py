@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 from products import codex_lab, hold, text
-from wired import heard_by, hears, idle, peer, session_of, told_once, waker, wire
+from wired import heard_by, hears, idle, peer, redischat, session_of, told_once, waker, wire
 
 pytestmark = pytest.mark.harness
 pytest_plugins = ["tally"]
@@ -82,3 +83,28 @@ def test_a_sandboxed_shell_says_that_it_cannot_reach_the_broker():
         command = Path(sys.executable).with_name("redischat")
         lab.ask(lab.shell(f"{command} roster dock; echo exit $?"), text("done"), flags=HOOKED)
         assert "exit 5" in lab.requests()[-1].newest
+
+
+def reach(lab):
+    """What doctor says of a shell in Codex's sandbox."""
+    rows = [json.loads(line) for line in redischat(lab, "doctor", "--harness", "codex", "--json", code=None).splitlines()]
+    (found,) = [row for row in rows if row["check"] == "codex shell"]
+    return found["said"]
+
+
+def test_doctor_tries_a_shell_in_codexs_own_sandbox_and_one_that_is_let_out_says_something():
+    with codex_lab() as lab:
+        lab.env["PATH"] = f"{Path(lab.program).parent}:{lab.env['PATH']}"
+        bob = with_bob(lab)
+        config = Path(lab.env.get("CODEX_HOME") or lab.home / ".codex", "config.toml")
+        before = config.read_text()
+        config.write_text(before.replace('sandbox_mode = "danger-full-access"', 'sandbox_mode = "workspace-write"'))
+        assert "does not reach the broker: tried now" in reach(lab)
+        config.write_text(config.read_text() + "\n[sandbox_workspace_write]\nnetwork_access = true\n")
+        assert "reaches the broker: tried now" in reach(lab)
+        command = Path(sys.executable).with_name("redischat")
+        done = lab.ask(
+            lab.shell(f"{command} say dock 'from the sandbox' --to bob --as amy; echo exit $?"), text("done"),
+            flags=(*HOOKED, "-c", "sandbox_workspace_write.network_access=true"),
+        )  # fmt: skip
+        assert "from the sandbox" in bob("read", "dock"), done

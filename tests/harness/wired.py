@@ -25,15 +25,15 @@ IDLE_SECONDS = 20
 WAKER = "import sys; from redischat.hook.wake import start; start(sys.argv[1])"
 
 
-def wire(lab, client, *, agent):
-    """Install the hooks of ``client`` in the lab's project, whose sessions wish to be ``agent``."""
+def wire(lab, client, *, agent, waiter=False):
+    """Install the hooks of ``client`` in the lab's project, whose sessions wish to be ``agent``; ``waiter``: as with `setup --wake waiter`."""
     version = clients.CLIENTS[client].version
     for plan in install.plans(
         client, str(lab.project), str(lab.home), sys.executable, str(TICK), state_dir=lab.env["REDISCHAT_STATE"], version=version, env=lab.env,
-        text=PLUGIN.read_text("utf-8"),
+        text=PLUGIN.read_text("utf-8"), waiter=waiter,
     ):  # fmt: skip
         install.apply(plan)
-    lab.file(".redischat/config", f"agent={agent}\n")
+    lab.file(".redischat/config", f"agent={agent}\n" + ("wake=waiter\n" if waiter else ""))
 
 
 def waker(lab):

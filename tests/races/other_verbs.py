@@ -7,7 +7,7 @@ from __future__ import annotations
 from crowd import KEYS, caller, stored
 from path_verbs import Repo, holder, named
 
-from redischat.calls import agents, budgets, channels, events, imports, sessions
+from redischat.calls import agents, budgets, channels, events, imports, paths, sessions
 from redischat.calls.call import Once
 from redischat.calls.event_form import draft
 
@@ -102,6 +102,10 @@ def given_back(wire, server, answer):
     assert server.ask("HGET", KEYS.agents, "fay").split(" ")[1] == "-"
 
 
+def overrun(wire, server, answer):
+    assert [entry["s"] for entry in stored(server, "dock").values() if entry["k"] == "n"] == ["overrun"]
+
+
 def pruned(wire, server, answer):
     assert (answer, session(wire)["state"]) == (([], []), "idle"), "it is there"
 
@@ -138,6 +142,7 @@ OTHER_VERBS = {
     "agent release": (lambda wire: wire.run(agents.release(FAY)), given_back, True),
     "channel brake": (lambda wire: wire.run(channels.brake(KEYS, "dock", "amy bob", 1, "amy", "they only talk")), braked, False),
     "channel budget": (lambda wire: wire.run(budgets.put(BOB, "dock", budgets.Bound(messages=50, per_ms=1000), "set it", once=Once())), bounded, False),
+    "path overrun": (lambda wire: wire.run(paths.overrun(BOB, "dock", "l-1", "a command of bob changed a.py")), overrun, False),
     "session prune": (lambda wire: wire.run(sessions.prune(KEYS, [SESSION], act=True, ended_ms=0, silent_ms=10**9, id_ms=10**9)), pruned, True),
     "session wake": (lambda wire: wire.run(sessions.wake(KEYS, SESSION, "ask", "file")), asked, True),
 }  # fmt: skip
