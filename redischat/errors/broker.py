@@ -144,6 +144,16 @@ def of_tls(error: BaseException | None, url: str, files: str = "") -> Untrusted 
     return None
 
 
+def broke(error: BaseException, why: str, *, tls: bool) -> str:
+    """``why`` a connection broke; one that is to be TLS may break because of that, and then nobody says so."""
+    while tls and error is not None:
+        if isinstance(error, ConnectionError) or "SSLError" in {cls.__name__ for cls in type(error).__mro__}:
+            hung_up = not isinstance(error, ConnectionRefusedError)
+            return f"{why}; perhaps no TLS is spoken there, or a certificate of yours is asked for (&cert= &key=)" if hung_up else why
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return why
+
+
 _BROKEN_TLS = {"SSLEOFError", "SSLZeroReturnError", "SSLSyscallError", "SSLWantReadError", "SSLWantWriteError"}
 
 

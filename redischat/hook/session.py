@@ -7,8 +7,8 @@ import os
 from ..calls import sessions
 from ..calls.call import packed, unpacked
 from ..lua import script
-from ..settings import CONFIG, Place, host, read_pairs, write_pairs
-from . import fired
+from ..settings import CONFIG, Place, digest, host, read_pairs, write_pairs
+from . import fired, wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ..keys import Keys
     from ..settings import Settings
 
-FOLDER, BELLS = "sessions", "bells"
+FOLDER, BELLS, DOORS = "sessions", "bells", "doors"
+SOCKET_BYTES = 104  # macOS: sun_path with its closing zero
 SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
 _LONGEST = 128
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
@@ -50,15 +51,35 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     }  # fmt: skip
     project = read_pairs(os.path.join(settings.project, CONFIG))
     facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
-    if place.tls:
-        facts.pop("sha")  # a raw socket cannot speak TLS: the package asks
-    elif place.path:
+    if place.tls or place.kind:
+        return facts | _by_door(settings, place)
+    if place.path:
         facts["socket"] = place.path
     else:
         facts.update(host=place.host, port=str(place.port))
     if place.password:
         facts["auth"] = f"{place.user} {place.password}" if place.user else place.password
     return facts
+
+
+def _by_door(settings: Settings, place: Place) -> dict[str, str]:
+    """How a broker is asked that a raw socket cannot speak to: through the waker, who alone knows the URL with its passwords, from a file of its own."""
+    name = digest(place.shown)
+    path = os.path.join(settings.state_dir, DOORS, name)
+    if read_pairs(path).get("url") != settings.url:
+        write_pairs(path, {"url": settings.url})
+    facts = {"url": place.shown, "door": name, "db": "0", "socket": door_of(settings.state_dir, name)}
+    return facts if len(os.fsencode(facts["socket"])) < SOCKET_BYTES else {**facts, "socket": "", "sha": ""}  # then the package asks
+
+
+def door_of(state_dir: str, name: str) -> str:
+    """The socket at which the waker of this host answers for a broker."""
+    return os.path.join(wake.folder(state_dir), name)
+
+
+def address(state_dir: str, facts: dict[str, str]) -> str:
+    """The URL of a card's broker, passwords and all."""
+    return read_pairs(os.path.join(state_dir, DOORS, facts["door"])).get("url", facts["url"]) if facts.get("door") else facts["url"]
 
 
 def keep(state_dir: str, session: str, facts: dict[str, str]) -> None:
