@@ -16,10 +16,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
+from mutants_brokers import BROKER
 from mutants_coordination import COORDINATION, FAKE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("redischat", "scripts", "tests", "pyproject.toml", "README.md")
+PARTS = ("redischat", "scripts", "hooks", "tests", "pyproject.toml", "README.md")
 AT_ONCE = 2  # mutants side by side
 SECONDS = 90  # a mutant that runs longer hangs
 KNOWN = ("AssertionError", "assert ", "Failed: ")
@@ -221,7 +222,7 @@ MUTANTS = [
         "tests/test_broker.py::test_a_server_whose_socket_was_deleted_gets_no_twin",
     ),
 ]  # fmt: skip
-MUTANTS += [Mutant(*row) for row in COORDINATION]
+MUTANTS += [Mutant(*row) for row in (*COORDINATION, *BROKER)]
 
 
 def planted(mutant: Mutant, home: str) -> str:
