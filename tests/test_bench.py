@@ -135,7 +135,7 @@ def test_a_broker_of_the_users_is_measured_beside_the_embedded_one_and_nothing_o
     assert first["part"] == "machine"
     assert all(set(row) == FIELDS for row in rows)
     assert all(row["ratio"] or row["p50_ms"] for row in rows)
-    for what in ("Client.post", "redischat say", "hook with nothing to say"):
+    for what in ("Client.post", "say, a process", "hook with nothing to say"):
         assert [row["ratio"] for row in rows if row["what"] == f"{what}: at this URL / embedded"], what
     assert real.ask("KEYS", "*") == ["mine"]
     assert not left(place)

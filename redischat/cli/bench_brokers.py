@@ -40,7 +40,7 @@ MS = 1000
 BARE = "python -I -S -c pass"
 EMBEDDED, GIVEN = "embedded", "there"
 WHAT = {
-    "post": "Client.post", "wake": "wake, 1 waiter", "say": "redischat say", "pending": "redischat pending", "hook": "hook with nothing to say",
+    "post": "Client.post", "wake": "wake, 1 waiter", "say": "say, a process", "pending": "pending, a process", "hook": "hook with nothing to say",
     "client": "a new Client and its first answer",
 }  # fmt: skip
 

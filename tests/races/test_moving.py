@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from carriers import CARRIERS
-from crowd import BINARIES, KEYS, ME, both_servers, caller, crowd_on, open_rooms, shown, stored, wired
+from crowd import BINARIES, KEYS, ME, both_servers, caller, crowd_on, granted, open_rooms, shown, stored, wired
 from fleets import HERE, SLOTS, cluster, sentinels
 from waiting import wait_until
 
@@ -181,7 +181,8 @@ def test_a_key_that_is_on_its_way_is_asked_for_where_it_is(binary, carrier):
         assert source.ask("MIGRATE", HERE, target.port, members, 0, 5_000) == "OK"
         sits = CARRIERS[carrier](broker.url)
         try:
-            assert list(sits.run(channels.members(KEYS, ROOM))) == [ME]
+            with granted("a key on its way"):
+                assert list(sits.run(channels.members(KEYS, ROOM))) == [ME]
             found = sits.pipe([channels.heads(KEYS), channels.members(KEYS, ROOM), channels.heads(KEYS)])
             assert [list(one) for one in found] == [[ROOM], [ME], [ROOM]]
             end(source, target, slot, servers)
