@@ -144,19 +144,28 @@ def gone(facts: dict[str, str]) -> bool:
 
 def nobody(state_dir: str, session: str) -> None:
     """A session is nobody any more, and may become somebody again: remove its card, and leave the file that its harness watches."""
-    try:
-        os.unlink(path_of(state_dir, session))
-    except FileNotFoundError:
-        return
+    _remove(state_dir, session, path_of(state_dir, session))
 
 
 def forget(state_dir: str, session: str) -> None:
     """Remove what is kept of a session."""
-    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session)):
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            continue
+    _remove(state_dir, session, path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session))
+
+
+def _remove(state_dir: str, session: str, *paths: str) -> None:
+    """Remove files of a session; and, with its card, the URL that no other card names."""
+    door = known(state_dir, session).get("door", "")
+    for path in paths:
+        _unlink(path)
+    if door and all(card.get("door") != door for card in cards(state_dir).values()):
+        _unlink(os.path.join(state_dir, DOORS, door))
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
 
 
 def cards(state_dir: str) -> dict[str, dict[str, str]]:

@@ -96,6 +96,8 @@ def test_a_hook_asks_through_the_door_and_no_session_file_holds_a_password(dock)
     assert after[0] - before[0] < 10, "no hook has made a connection to the broker of its own"
     amy("say", "dock", "look here", "--to", "bob")
     assert "look here" in bob("PostToolUse", tool_name="Read")
+    cards.forget(bob.town.state, bob.id)
+    assert os.listdir(os.path.join(bob.town.state, cards.DOORS)) == [], "with the last session the passwords are gone"
 
 
 def test_an_idle_session_is_rung_and_said_to_be_there(dock):
