@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from carriers import CARRIERS
 from crowd import BINARIES, KEYS, ME, both_servers, caller, crowd_on, granted, open_rooms, shown, stored, wired
-from fleets import HERE, SLOTS, cluster, sentinels
+from fleets import HERE, SERVICE, SLOTS, cluster, sentinels
 from waiting import wait_until
 
 from redischat import AsyncClient
@@ -221,3 +221,21 @@ def test_when_the_master_dies_no_durable_message_is_lost_and_no_number_used_twic
             assert sorted(kept) == list(range(1, len(kept) + 1)), "no number is skipped"
             after = [(seq, body) for one in posters for seq, body, _, at in one.said if at > killed]
             assert [(seq, kept[seq]["b"]) for seq, _ in after] == after
+
+
+@both_servers
+@pytest.mark.parametrize("kind", MADE)
+def test_a_planned_change_of_masters_is_followed_and_refuses_nothing(kind, binary):
+    with MADE[kind](binary) as broker, posting(broker) as posters, waiting(broker):
+        old = broker.lead
+        if kind == "cluster":
+            assert broker.servers[-1].ask("CLUSTER", "FAILOVER") == "OK"
+        else:
+            assert broker.watchers[0].ask("SENTINEL", "FAILOVER", SERVICE) == "OK"
+        wait_until(lambda: not old.leads(KEYS.heads) and broker.lead is not old, "another one leads", BACK_S)
+        work(posters)
+        for one in posters:
+            one.stop()
+            assert one.failure is None
+        if kind == "cluster":  # whose masters hand over only when the replica has all
+            once_each(broker, posters)
