@@ -115,12 +115,21 @@ class NotAllowed(CouldNotLook):
 _BY_ANSWER: dict[str, type[ChatError]] = {
     "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
     "NOPERM": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
-    "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
+    "BUSY ": BrokerUnable, "NOREPLICAS": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
 # What 6.x says to XADD 0-*, SPUBLISH and SHARDNUMSUB.
 _OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'", "Unknown PUBSUB subcommand")
 _OLDEST = 7
-PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
+PASSING = (
+    "TRYAGAIN",
+    "MOVED",
+    "ASK",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "BUSY ",
+)  # worth asking again with the same key; READONLY once reconnected
 
 
 def of_server(answer: str, url: str) -> ChatError:

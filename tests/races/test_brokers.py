@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 
 import pytest
 from carriers import CARRIERS
-from crowd import BINARIES, BOTH, cli, free_port, granted, serving, wired
+from crowd import BINARIES, BOTH, both_servers, caller, cli, free_port, granted, open_rooms, serving, stored, wired
 from fleets import HERE, TLS_BINARY, Fleet, certificates, cluster, needs_tls, sentinels, tls_server  # noqa: F401 - a fixture
 from verbs import VERBS, furnish
+from waiting import wait_until
 
+from redischat.calls import messages
 from redischat.calls.call import Caller, Once
 from redischat.errors import ChatError
 from redischat.errors.broker import NoService, NotAllowed, Unreachable, Untrusted
@@ -211,3 +214,28 @@ def test_a_plain_url_of_a_cluster_says_what_to_write_instead():
         done = cli(other, "open", "dock", agent="amy", check=False)
     assert done.returncode == 5
     assert "redis+cluster://" in done.stderr
+
+
+@both_servers
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_primary_that_wants_a_replica_and_has_none_is_waited_for(binary, carrier):
+    """As one that a failover has left behind: what it took now nobody else would have."""
+    with serving(binary, host=HERE) as server:
+        open_rooms(server, ["a"], ["amy"])
+        server.ask("CONFIG", "SET", "min-replicas-to-write", "1")
+        sits = CARRIERS[carrier](server.url)
+        later = threading.Thread(target=given_in, args=(server,))
+        later.start()
+        try:
+            with granted("a post that waits"):
+                assert sits.run(messages.post(caller("amy"), "a", messages.Draft("x"), once=Once()))["seq"] == 1
+        finally:
+            later.join()
+            sits.close()
+        assert list(stored(server, "a")) == [1]
+
+
+def given_in(server):
+    """Let it go without, once it has refused."""
+    wait_until(lambda: "errorstat_NOREPLICAS" in server.ask("INFO", "errorstats"), "a post was refused")
+    server.ask("CONFIG", "SET", "min-replicas-to-write", "0")
