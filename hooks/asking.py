@@ -192,7 +192,7 @@ def deaf() -> bool:
 
 def ask(card: dict, kind: str) -> "list[int]":
     """The four answers of session_tick.lua."""
-    if "sha" not in card:
+    if not card.get("sha"):
         raise Odd
     if not card.get("socket"):
         start_new_thread(leave, ())
@@ -201,7 +201,7 @@ def ask(card: dict, kind: str) -> "list[int]":
     try:
         sock.connect(card["socket"] if card.get("socket") else (card["host"], int(card["port"])))
     except OSError as error:
-        if card.get("closed"):
+        if card.get("closed") or card.get("door"):  # a waker's door: nobody is behind it now
             raise Odd from error
         raise
     keys, args = card["keys"].split(" "), [word if word != "?" else kind for word in card["args"].split(" ")]
@@ -213,6 +213,8 @@ def ask(card: dict, kind: str) -> "list[int]":
     while sum(line[:1] == b":" for line in lines) < ANSWERS:
         sock.settimeout(max(0.001, LIMIT_S - (monotonic() - STARTED)))
         part = sock.recv(4096)
+        if not part and card.get("door") and not card.get("closed"):
+            raise ConnectionError("the waker does not reach the broker")
         reply += part
         lines = reply.split(b"\r\n")[:-1]
         if not part or any(line[:1] == b"-" or line == b"format" for line in lines):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Node = tuple[str, int]
 
-_AWAY = ("READONLY", "MASTERDOWN", "CLUSTERDOWN")  # this server is not, or not now, the one to ask
+_AWAY = ("READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS")  # this server is not, or not now, the one to ask
 _ALIVE = (*PASSING, "READONLY")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TARGET = Path(__file__).parent.parent / "docs" / "cli.md"
 NOUNS = {
-    "setup": "Setting up", "doctor": "What works",
+    "setup": "Setting up", "hooks": "The hooks alone", "doctor": "What works",
     "agents": "Agents", "who": "Who is there", "channels": "Channels", "budgets": "Budgets", "messages": "Messages", "watch": "Reading along",
     "claims": "Claims", "tasks": "Tasks", "paths": "Path locks", "events": "Events", "mcp": "MCP server", "guard": "Commits", "plugin": "Claude Code plugin", "state": "Where things stand",
     "waker": "The waker", "maintenance": "Clearing away", "users": "Users of a team's broker", "admin": "Broker and tour",

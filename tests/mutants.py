@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
+from mutants_brokers import BROKER
 from mutants_coordination import COORDINATION, FAKE
 from mutants_mcp import TOOLS
 from mutants_team import TEAM
@@ -231,7 +232,7 @@ MUTANTS = [
         "tests/test_broker.py::test_a_server_whose_socket_was_deleted_gets_no_twin",
     ),
 ]  # fmt: skip
-MUTANTS += [Mutant(*row) for row in (*COORDINATION, *TEAM, *TOOLS)]
+MUTANTS += [Mutant(*row) for row in (*COORDINATION, *BROKER, *TEAM, *TOOLS)]
 
 
 def planted(mutant: Mutant, home: str) -> str:

@@ -125,6 +125,29 @@ def test_an_interrupted_bench_leaves_no_broker_and_no_worker(place):
     wait_until(lambda: not in_group(run.pid), "its workers are gone")
 
 
+@pytest.mark.real
+def test_a_broker_of_the_users_is_measured_beside_the_embedded_one_and_nothing_of_it_is_left_there(place, real):
+    real.ask("SET", "mine", "x")
+    run = started(place, "--quick", "--json", "--url", real.url)
+    out, said = run.communicate(timeout=100)
+    assert run.returncode == 0, said
+    first, *rows = [json.loads(line) for line in out.splitlines()]
+    assert first["part"] == "machine"
+    assert all(set(row) == FIELDS for row in rows)
+    assert all(row["ratio"] or row["p50_ms"] for row in rows)
+    for what in ("Client.post", "say, a process", "hook with nothing to say"):
+        assert [row["ratio"] for row in rows if row["what"] == f"{what}: at this URL / embedded"], what
+    assert real.ask("KEYS", "*") == ["mine"]
+    assert not left(place)
+
+
+def test_a_part_of_a_given_broker_is_refused(place):
+    run = started(place, "--part", "posts", "--url", "redis://127.0.0.1:1")
+    _, said = run.communicate(timeout=30)
+    assert run.returncode == 64
+    assert "--url" in said
+
+
 def test_a_part_that_there_is_not_is_refused(place):
     run = started(place, "--part", "dreams")
     _, said = run.communicate(timeout=30)

@@ -266,6 +266,7 @@ def test_a_broker_that_is_loading_is_waited_for_with_one_notice():
         ("CLUSTERDOWN The cluster is down", "BROKER_UNABLE"),
         ("TRYAGAIN Multiple keys request during rehashing of slot", "BROKER_UNABLE"),
         ("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "BROKER_UNABLE"),
+        ("NOREPLICAS Not enough good replicas to write.", "BROKER_UNABLE"),
         ("OOM command not allowed when used memory > 'maxmemory'. script: 0, on @user_script:1.", "BROKER_OUT_OF_MEMORY"),
         ("MISCONF Valkey is configured to save RDB snapshots", "BROKER_CANNOT_PERSIST"),
         ("NOPERM User x has no permissions to run the 'xadd' command", "BROKER_NOT_ALLOWED"),

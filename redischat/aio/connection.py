@@ -16,7 +16,7 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE, LOADING_S, PAUSE_S, RETRY_S
-from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, Untrusted, of_server, of_tls
+from ..errors.broker import PASSING, Loading, Sandboxed, Unreachable, Untrusted, broke, of_server, of_tls
 from .pool import AsyncPool
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class AsyncConnection:
             raise Sandboxed(why=cause.strerror) from error
         await self.revive()
         if patience.spent(self.limit()):
-            raise Unreachable(url=self.shown, why=str(error) or "no answer in time") from error
+            raise Unreachable(url=self.shown, why=broke(error, str(error) or "no answer in time", tls=self.shown.startswith("rediss"))) from error
 
     def later(self, work: Coroutine[Any, Any, object]) -> None:
         """Do this beside whatever goes on; :meth:`disconnect` sees it done."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+OF_PRELUDE = 1  # keys that come behind those which a script names
 PROBE = "?"  # rings to count who listens (scripts/prelude.lua): no reason to look
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 

@@ -70,8 +70,7 @@ def _keys(keys: Keys, *names: str) -> dict[str, str]:
 
 
 def _place(who: Caller, channel: str) -> dict[str, str]:
-    keys = who.keys
-    return {"agents": keys.agents, "heads": keys.heads, "audits": keys.channel(channel, "audits"), "live": keys.live(channel)}
+    return {"agents": who.keys.agents, "heads": who.keys.heads, "audits": who.keys.channel(channel, "audits"), "live": who.keys.live(channel)}
 
 
 def lock(who: Caller, channel: str, repo: Repo, asked: Wanted, *, queue: bool = False) -> Call:
@@ -118,7 +117,7 @@ def _late(ms: Any) -> float | None:
 
 
 def _paths(words: list[Any]) -> list[dict[str, Any]]:
-    rows = [words[i : i + 5] for i in range(0, len(words), 5)]
+    rows = zip(*[iter(words)] * 5, strict=True)
     return [{"path": shown(path), "token": int(token), "mode": MODES[mode], "lock_id": id_, "expires_at": iso(ends)} for path, mode, token, id_, ends in rows]
 
 

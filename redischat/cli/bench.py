@@ -1,4 +1,4 @@
-"""bench: what this machine does with redischat, in ratios that were taken in one run; on a broker of its own, never the user's."""
+"""bench: what this machine does with redischat, in ratios that were taken in one run; on a broker of its own. The user's is measured beside it only where --url names it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 
 from ..broker import start
 from ..errors import Usage
+from ..settings import redacted
 from .bench_board import board
 from .bench_commands import commands
 from .bench_hooks import hooks
@@ -32,6 +33,8 @@ def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
     """Measure, and print the figures beside their targets. A missed target is no failure: exit 0."""
     if part and part not in PARTS:
         raise Usage(message=f"{part!r} is none of {', '.join(PARTS)}: redischat bench --part posts")
+    if seat.settings.sources["url"] == "--url":
+        return _beside(seat, quick=quick, part=part)
     world = World(seat.settings.env)
     with tidied(world.close):
         world.open()
@@ -40,6 +43,23 @@ def run(seat: Seat, *, quick: bool = False, part: str = "") -> int:
             say(f"measuring {one} ...")
             rows = list(_measured(world, one, quick=quick, seat=seat))
             put("".join(record(row.record()) for row in rows) if seat.json else f"\n{one}\n{HEAD}\n" + "".join(row.line() + "\n" for row in rows))
+    return 0
+
+
+def _beside(seat: Seat, *, quick: bool, part: str) -> int:
+    """The broker at a URL, beside a private one like the embedded one."""
+    if part:
+        raise Usage(message="--url measures that broker beside the embedded one, as a whole: redischat bench --url redis://host:6379")
+    from .bench_brokers import There, brokers
+
+    here, there = World(seat.settings.env), There(seat.settings.env, seat.settings.url)
+    with tidied(here.close), tidied(there.close):
+        there.open()
+        here.open()
+        put(record(_machine(here, quick=quick)) if seat.json else _about(_machine(here, quick=quick)))
+        say(f"measuring {redacted(seat.settings.url)} beside the embedded broker ...")
+        rows = list(brokers(here, there, quick=quick))
+        put("".join(record(row.record()) for row in rows) if seat.json else f"\nurl\n{HEAD}\n" + "".join(row.line() + "\n" for row in rows))
     return 0
 
 

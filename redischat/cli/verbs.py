@@ -132,12 +132,12 @@ VERBS: dict[str, Verb] = {
         **_HARNESS, **_SCOPE, **_NO_MCP, **_ANYWAY, **_DRY,
     }),
     "teardown": Verb("setup", "", "undo setup: give everything back, leave every channel, take the hooks out", "redischat teardown --dry-run", _DRY),
-    "install": Verb("setup", "", "put the hooks into a harness's settings; nothing else", "redischat install --harness claude", {
+    "install": Verb("hooks", "", "put the hooks into a harness's settings; nothing else", "redischat install --harness claude", {
         **_HARNESS, **_SCOPE,
         "--check": ("check", "flag", "only say whether they are as they should be; exit 1 if not"),
         **_ANYWAY, **_DRY,
     }),
-    "uninstall": Verb("setup", "", "take the hooks out again; nothing else", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
+    "uninstall": Verb("hooks", "", "take the hooks out again; nothing else", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
     "doctor": Verb("doctor", "", "what works and what does not, each claim on its own; exit 1: something is wrong, 5: could not look", "redischat doctor", _HARNESS),
     "fingerprint": Verb("doctor", "", "the digest of the hooks' scripts and of all of redischat, and whether this session started with it", "redischat fingerprint"),
     "sync": Verb("agents", "", "join the broadcast channels opened since", "redischat sync"),

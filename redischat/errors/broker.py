@@ -143,13 +143,23 @@ _NOT_ALLOWED = {  # a sign in the server's words -> what is probably so
 
 _BY_ANSWER: dict[str, type[ChatError]] = {
     "LOADING": Loading, "READONLY": ReadOnly, "OOM": OutOfMemory, "MISCONF": CannotPersist, "NOAUTH": NotAllowed, "WRONGPASS": NotAllowed,
-    "NOPERM": NotAllowed, "ERR ACL failure": NotAllowed, "ERR The user executing the script": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable, "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable,
-    "BUSY ": BrokerUnable, "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
+    "NOPERM": NotAllowed, "ERR ACL failure": NotAllowed, "ERR The user executing the script": NotAllowed, "TRYAGAIN": BrokerUnable, "MOVED": BrokerUnable,
+    "ASK": BrokerUnable, "CLUSTERDOWN": BrokerUnable, "MASTERDOWN": BrokerUnable, "BUSY ": BrokerUnable, "NOREPLICAS": BrokerUnable,
+    "ERR max number of clients": MaxClients, "ERR invalid password": NotAllowed, "ERR AUTH": NotAllowed,
 }  # fmt: skip
 # What 6.x says to XADD 0-*, SPUBLISH and SHARDNUMSUB.
 _OLD = ("unknown command", "Invalid stream ID", "Unknown Redis command", "wrong number of arguments for 'xadd'", "Unknown PUBSUB subcommand")
 _OLDEST = 7
-PASSING = ("TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY ")  # worth asking again with the same key; READONLY once reconnected
+PASSING = (
+    "TRYAGAIN",
+    "MOVED",
+    "ASK",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "BUSY ",
+)  # worth asking again with the same key; READONLY once reconnected
 
 
 def of_server(answer: str, url: str) -> ChatError:
@@ -171,6 +181,16 @@ def of_tls(error: BaseException | None, url: str, files: str = "") -> Untrusted 
             return Untrusted(url=url, why=f"{why}{f' ({files})' if files else ''}")
         error = error.__cause__ or error.__context__
     return None
+
+
+def broke(error: BaseException, why: str, *, tls: bool) -> str:
+    """``why`` a connection broke; one that is to be TLS may break because of that, and then nobody says so."""
+    while tls and error is not None:
+        if isinstance(error, ConnectionError) or "SSLError" in {cls.__name__ for cls in type(error).__mro__}:
+            hung_up = not isinstance(error, ConnectionRefusedError)
+            return f"{why}; perhaps no TLS is spoken there, or a certificate of yours is asked for (&cert= &key=)" if hung_up else why
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return why
 
 
 _BROKEN_TLS = {"SSLEOFError", "SSLZeroReturnError", "SSLSyscallError", "SSLWantReadError", "SSLWantWriteError"}

@@ -165,7 +165,7 @@ class Visit:
             return self.judge(first)
         if event.role == "changed":
             return self.changed(who)
-        if event.role == "stop":
+        if event.role == "stop" or self.card.get("door"):  # without a waker each event of such a session takes this long way
             self.waker()
         first += self.missed() if asked.get("missed") else ""
         self.deliver(who, first + (self.sweep(sweep.after) if asked.get("locks") and event.role == "after" else ""))

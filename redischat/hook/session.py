@@ -8,7 +8,7 @@ from ..calls import sessions
 from ..calls.call import packed, unpacked
 from ..lua import script
 from ..settings import CONFIG, Place, host, read_pairs, write_pairs
-from . import build, fired
+from . import build, doors, fired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
     if harness == "claude" and project.get("wake") == "waiter" and attended(settings.env):
         facts["wake"] = "wait"
-    if place.tls:
-        facts.pop("sha")  # a raw socket cannot speak TLS: the package asks
-    elif place.path:
+    if place.tls or place.kind:
+        return facts | doors.words(settings, place)
+    if place.path:
         facts["socket"] = place.path
     else:
         facts.update(host=place.host, port=str(place.port))
@@ -141,21 +141,30 @@ def gone(facts: dict[str, str]) -> bool:
 
 def nobody(state_dir: str, session: str) -> None:
     """A session is nobody any more, and may become somebody again: remove its card, and leave the file that its harness watches."""
-    try:
-        os.unlink(path_of(state_dir, session))
-    except FileNotFoundError:
-        return
+    _remove(state_dir, session, path_of(state_dir, session))
 
 
 def forget(state_dir: str, session: str) -> None:
     """Remove what is kept of a session."""
     seen = os.path.join(state_dir, SEEN, file_name(session))
-    for path in (path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session), seen):
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            continue
+    _remove(state_dir, session, path_of(state_dir, session), path_of(state_dir, session) + ".said", bell_of(state_dir, session), seen)
     _dismissed(state_dir, session)
+
+
+def _remove(state_dir: str, session: str, *paths: str) -> None:
+    """Remove files of a session; and, with its card, the URL that no other card names."""
+    door = known(state_dir, session).get("door", "")
+    for path in paths:
+        _unlink(path)
+    if door and all(card.get("door") != door for card in cards(state_dir).values()):
+        _unlink(doors.path_of(state_dir, door))
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
 
 
 def cards(state_dir: str) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from ..errors import ChatError, CouldNotLook, NoChannel
 from ..errors.broker import NotAllowed
 from ..hook import session as cards
 from ..hook import wake
-from ..settings import SEVERAL, host, told
+from ..settings import SEVERAL, host, redacted, told
 from ..text import age
 from . import detect
 from .doctor import NOTE, OK, START, UNASKED, WRONG, Check
@@ -175,9 +175,9 @@ def ghosts(ground: Ground) -> Iterator[Check]:
             here = seat["host"] == host()
             said = f"session {session} ({seat['agent']}, {told(seat['project'])} on {seat['host']}) is not over and gave no sign for {age(silent // 1000)}"
             yield Check("ghosts", NOTE, said, "redischat waker start" if here else "", seconds=silent / 1000)
-    here_ = (ground.settings.url, ground.settings.workspace)
+    here_ = (redacted(ground.settings.url), ground.settings.workspace)
     for card in ground.cards.values():
-        if card["session"] != ground.settings.session_id and (card["url"], card["workspace"]) == here_ and card["session"] not in ground.seats:
+        if card["session"] != ground.settings.session_id and (redacted(card["url"]), card["workspace"]) == here_ and card["session"] not in ground.seats:
             yield Check("ghosts", NOTE, f"a card here says that session {card['session']} is {card['agent']}: the broker does not know it")
 
 

@@ -12,6 +12,7 @@ from ..errors import ChatError
 from ..flows import channels as rooms_of
 from ..hook import fired, keep, wake
 from ..hook import session as cards
+from ..settings import redacted
 from . import CLIENTS, ignore
 from .project import Project
 
@@ -175,8 +176,8 @@ def _cards(settings: Settings) -> list[dict[str, str]]:
 
 
 def _world(facts: Mapping[str, str]) -> tuple[str, str]:
-    return facts["url"], facts["workspace"].lower()
+    return redacted(facts["url"]), facts["workspace"].lower()
 
 
 def _here(settings: Settings) -> tuple[str, str]:
-    return settings.url, settings.workspace.lower()
+    return redacted(settings.url), settings.workspace.lower()

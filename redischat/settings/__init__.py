@@ -11,7 +11,7 @@ from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 from ..errors import NoIdentity, SpeakAsYourself, TwoIdentities
 from .place import Place, redacted
 
-__all__ = ["CONFIG", "DEFAULT_WORKSPACE", "SEVERAL", "Binding", "Place", "Settings", "here", "host", "read_pairs", "redacted", "told", "write_pairs"]
+__all__ = ["CONFIG", "DEFAULT_WORKSPACE", "SEVERAL", "Binding", "Place", "Settings", "digest", "here", "host", "read_pairs", "redacted", "told", "write_pairs"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ class Settings:
 
     def binding(self, agent: str) -> str:
         """Where the proof that this session holds ``agent`` lies. One file a session: whoever loses a name still knows which one it was."""
-        return os.path.join(self.bindings_dir(), "-".join(_digest(text) for text in (self.session, self.home, agent.lower())))
+        return os.path.join(self.bindings_dir(), "-".join(digest(text) for text in (self.session, self.home, agent.lower())))
 
     def _bindings(self) -> list[Binding]:
         """What this user holds in this session and in this project; files of others are not opened, however many there are."""
-        session, project, directory = _digest(self.session), _digest(self.home), self.bindings_dir()
+        session, project, directory = digest(self.session), digest(self.home), self.bindings_dir()
         try:
             found = [one.split("-") for one in sorted(os.listdir(directory)) if not one.endswith(".tmp")]
         except OSError:
@@ -233,5 +233,6 @@ def _project(env: Mapping[str, str], cwd: str, sources: dict[str, str]) -> str:
         at = up
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """A short name for a text, that tells nothing of it."""
     return str(sha1(text.encode()).hexdigest()[:8])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ..calls.call import ANSWER_S
-from ..wire import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Place
+    from ..wire import Wire
 
 _CHUNK = 1 << 16
 _AT_ONCE = 500  # doorbells in one command
@@ -17,9 +16,9 @@ AGAIN = "again"  # said of a doorbell that is heard from now on: what rang there
 class Ear:
     """Subscribed to ``bells``. Readable by poll through :meth:`fileno`; every error means: make a new one, and look at everything."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, wire: Wire) -> None:
         self.bells: set[str] = set()
-        self._line = Line(place)
+        self._wire, self._line = wire, wire.line()
 
     def fileno(self) -> int:
         """What poll waits for."""
@@ -40,12 +39,14 @@ class Ear:
         while more:
             data = sock.recv(_CHUNK)
             if not data:
+                self._wire.astray(self._line)
                 raise ConnectionError("closed by the broker")
             self._line.reader.feed(data)
             more = bool(getattr(sock, "pending", int)())  # TLS: poll does not see what was decoded already
         rang = []
         while (found := self._line.reader.gets()) is not False:
             if isinstance(found, Exception):
+                self._wire.heed(str(found), self._line)
                 raise ConnectionError(str(found))
             kind, bell = found[0], str(found[1])
             if kind == "sunsubscribe" and bell in self.bells:

@@ -10,14 +10,19 @@ from .. import __version__
 from ..broker import rewrite
 from ..broker.place import Place
 from ..errors import ChatError
+from ..hook import doors, tidy, wake
 from ..hook import session as cards
-from ..hook import tidy, wake
 from ..settings import host, write_pairs
 from .station import Station
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .door import Door
+
     Card = dict[str, str]
+    Key = tuple[str, str]
 
 TELL_S = 5.0
 LOOK_S = 1.0  # how often the folder of sessions is looked at
@@ -35,9 +40,10 @@ class Waker:
 
     def __init__(self, state_dir: str) -> None:
         self.state_dir, self.folder, self.host = state_dir, wake.folder(state_dir), host()
-        self.stations: dict[str, Station] = {}
-        self.odd: set[str] = set()
-        self._given: dict[str, dict[str, dict[str, Card]]] = {}
+        self.stations: dict[Key, Station] = {}
+        self.doors: dict[str, Door] = {}
+        self.odd: set[Key] = set()
+        self._given: dict[Key, dict[str, dict[str, Card]]] = {}
         self._began, self._company = time.time(), time.monotonic()
         self._told = self._looked = 0.0
         self._facts: dict[str, object] = {}
@@ -63,7 +69,8 @@ class Waker:
         """Give each broker the sessions that are there now; those whose harness is gone have ended. An unchanged folder is read again only now and then."""
         if not self._changed():
             return
-        given: dict[str, dict[str, dict[str, Card]]] = {}
+        given: dict[Key, dict[str, dict[str, Card]]] = {}
+        asked: dict[str, str] = {}
         for name, card in cards.cards(self.state_dir).items():
             if not all(card.get(word) for word in _NEEDED) or card.get("on", self.host) != self.host:
                 continue
@@ -73,7 +80,11 @@ class Waker:
                     cards.ended(self.state_dir, card["session"], "gone")
                     card["ended"] = "gone"
             if not self._stale(name, card):
-                given.setdefault(card["url"], {}).setdefault(card["workspace"], {})[card["session"]] = card
+                url = doors.address(self.state_dir, card)
+                given.setdefault(key_of(url, card["workspace"]), {}).setdefault(card["workspace"], {})[card["session"]] = card
+                if card.get("door") and card.get("socket"):
+                    asked[card["socket"]] = url
+        self._open(asked)
         if given != self._given:
             self._given = given
             self._share(given)
@@ -101,22 +112,35 @@ class Waker:
             cards.forget(self.state_dir, card["session"])
         return old
 
-    def _share(self, given: dict[str, dict[str, dict[str, Card]]]) -> None:
-        for url in self.stations.keys() - given.keys():
-            self.stations.pop(url).leave()
+    def _open(self, wanted: dict[str, str]) -> None:
+        """Have a door for each broker that hooks cannot ask themselves."""
+        for path, door in list(self.doors.items()):
+            if wanted.get(path) != door.url or not door.is_alive():
+                self.doors.pop(path).leave()
+                door.join(CLOSE_LOOK_S)
+        for path, url in wanted.items():
+            if path not in self.doors and os.path.dirname(path) == self.folder:
+                try:
+                    self.doors[path] = opened(url, path, self.log)
+                except (OSError, ChatError) as error:
+                    self.log(f"door: {error}")
+
+    def _share(self, given: dict[Key, dict[str, dict[str, Card]]]) -> None:
+        for key in self.stations.keys() - given.keys():
+            self.stations.pop(key).leave()
         self.odd &= given.keys()
-        for url, worlds in given.items():
-            if url in self.odd:
+        for key, worlds in given.items():
+            if key in self.odd:
                 continue
-            station = self.stations.get(url)
+            station = self.stations.get(key)
             if station is None:
                 try:
-                    station = Station(url, self.state_dir, self.host, self.log)
+                    station = Station(key[0], self.state_dir, self.host, self.log)
                 except ChatError as error:  # no broker's address
-                    self.odd.add(url)
+                    self.odd.add(key)
                     self.log(str(error))
                     continue
-                self.stations[url] = station
+                self.stations[key] = station
                 station.give(worlds)
                 station.start()
             station.give(worlds)
@@ -130,7 +154,7 @@ class Waker:
             for station in self.stations.values():
                 for world in list(station.worlds.values()):
                     world.prune = True
-            if Place(self.state_dir).url in self.stations and rewrite.rewrite(self.state_dir, wait=False)["done"]:
+            if (Place(self.state_dir).url, "") in self.stations and rewrite.rewrite(self.state_dir, wait=False)["done"]:
                 said.append("the broker's file is written anew")
         except Exception as error:  # noqa: BLE001 - clearing away is no reason to let a session sleep
             said = [f"{type(error).__name__}: {error}"]
@@ -142,7 +166,7 @@ class Waker:
         worlds = [world for station in self.stations.values() for world in list(station.worlds.values())]
         facts = {
             "pid": os.getpid(), "version": __version__, "host": self.host, "since": int(self._began * 1000),
-            "sessions": sum(len(world.cards) for world in worlds), "brokers": len(self.stations), "deaf": sum(one.ear is None for one in self.stations.values()),
+            "sessions": sum(len(world.cards) for world in worlds), "brokers": len({url for url, _ in self.stations}), "deaf": sum(one.ear is None for one in self.stations.values()),
             "unreadable": len(self.odd), "wakes": sum(world.rung for world in worlds), "missed": sum(world.missed for world in worlds),
         }  # fmt: skip
         if facts == self._facts and time.monotonic() - self._told < TELL_S:
@@ -164,6 +188,23 @@ class Waker:
         """Leave nothing open."""
         for station in self.stations.values():
             station.leave()
+        for door in self.doors.values():
+            door.leave()
+            door.join(CLOSE_LOOK_S)
+
+
+def opened(url: str, path: str, log: Callable[[str], None]) -> Door:
+    """A door, at work."""
+    from .door import Door as Made  # most wakers need none
+
+    door = Made(url, path, log)
+    door.start()
+    return door
+
+
+def key_of(url: str, workspace: str) -> Key:
+    """What one thread looks after: a broker; in a Cluster, where each workspace may be on a node of its own, a workspace."""
+    return url, workspace if url.partition("://")[0].endswith("+cluster") else ""
 
 
 def started(state_dir: str) -> int:

@@ -92,7 +92,7 @@ class Station(threading.Thread):
     def _tune(self) -> None:
         """Hear the doorbells of all sessions. Each is looked at when its doorbell is heard for certain."""
         bells = set[str]().union(*(world.bells() for world in self.worlds.values()))
-        self.ear = self.ear or Ear(self.place)
+        self.ear = self.ear or Ear(self._wire)
         self.ear.tune(bells)
 
     def _listen(self, until: float) -> None:

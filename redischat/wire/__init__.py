@@ -14,7 +14,7 @@ import hiredis
 
 from ..calls.call import ANSWER_S, FAILOVER_S, LOADING_S, PAUSE_S, PROBE, RETRY_S, Call, Everywhere, Listen, Show, plain
 from ..errors import ChatError
-from ..errors.broker import PASSING, BrokerTooOld, BrokerUnable, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, of_server, of_tls, told_version
+from ..errors.broker import PASSING, BrokerTooOld, BrokerUnable, Loading, MaxClients, ReadOnly, Sandboxed, Unreachable, broke, of_server, of_tls, told_version
 from ..settings import Place
 from .line import Line
 
@@ -149,7 +149,7 @@ class Wire:
         if self._revive is not None and self._patience and not barred:
             self._revive()
         if barred or time.monotonic() - started >= self._limit():
-            raise Unreachable(url=self._place.shown, why=why) from error
+            raise Unreachable(url=self._place.shown, why=broke(error, why, tls=self._place.tls)) from error
 
     def listen(self, asked: Listen) -> str | None:
         """Wait for a doorbell on a second connection: no command goes to the broker while nothing happens. Survives a restart of the broker."""

@@ -16,7 +16,7 @@ from waiting import wait_until
 SLOTS = 16_384
 HERE = "127.0.0.1"
 NODE_TIMEOUT_MS = "1500"
-DOWN_AFTER_MS = "1000"
+DOWN_AFTER_MS = "1500"
 SERVICE = "chat"
 
 
@@ -140,27 +140,38 @@ needs_tls = pytest.mark.skipif(not TLS_BINARY, reason="no server here that speak
 
 
 class Fleet:
-    """Servers that are one broker: ``url`` names it, ``home`` is the one that now holds our workspace, ``ask`` asks that one."""
+    """Servers that are one broker: ``url`` names it, ``lead`` is the one that now holds our workspace, ``ask`` asks that one. Commands run in ``home``."""
 
-    def __init__(self, url, servers):
-        self.url, self.servers = url, servers
+    def __init__(self, url, servers, watchers=()):
+        self.url, self.servers, self.watchers = url, servers, watchers
+        self.home = servers[0].home
 
     @property
-    def home(self):
+    def lead(self):
         """The living server that may write our workspace's keys."""
-        return wait_until(lambda: next((one for one in self.servers if leads(one)), None), "one server holds the workspace", 60)
+        return self.lead_of(KEYS.heads)
+
+    def lead_of(self, key):
+        """The one that may write this key."""
+        return wait_until(lambda: next((one for one in self.servers if one.leads(key)), None), "one server holds the workspace", 60)
 
     def ask(self, *words):
-        return self.home.ask(*words)
+        return self.lead.ask(*words)
 
 
-def leads(server):
-    """Is it alive, a master, and the owner of our slot where there are slots?"""
-    try:
-        role, found = server.ask("ROLE"), server.ask("EXISTS", KEYS.heads)
-    except OSError:
-        return False
-    return not isinstance(role, Exception) and role[0] == "master" and not isinstance(found, Exception)
+class Ship(Server):
+    """One server of a fleet."""
+
+    tls_port = 0
+
+    def leads(self, key):
+        """Is it alive, a master, and the owner of this key's slot where there are slots?"""
+        try:
+            role, found = self.ask("ROLE"), self.ask("EXISTS", key)
+        except OSError:
+            self._hang_up()  # dead; or a failover has cut us off as well
+            return False
+        return not isinstance(role, Exception) and role[0] == "master" and not isinstance(found, Exception)
 
 
 @contextmanager
@@ -168,14 +179,12 @@ def sailing(binary, *flags, certificates=None, name="server", clients="no"):
     """One server; with ``certificates`` also on a second port that speaks TLS: ``tls_port``."""
     tls_port = free_port()
     tls = (*certificates.flags(name=name, clients=clients), "--tls-port", str(tls_port)) if certificates else ()
-    server = Server(binary, *tls, *flags, host=HERE)
+    server = Ship(binary, *tls, *flags, host=HERE)
     server.tls_port = tls_port
     try:
         yield server
     finally:
-        if server.process.poll() is None:
-            server.kill()
-        shutil.rmtree(server.home)
+        server.stop()
 
 
 @contextmanager
@@ -241,9 +250,7 @@ def sentinels(binary, *flags, certificates=None, password="", watch_password="")
         seeds = ",".join(f"{HERE}:{watcher.door}" for watcher in watchers)
         query = "&".join(([f"ca={certificates.ca}"] if certificates else []) + ([f"sentinel_password={watch_password}"] if watch_password else []))
         scheme = "rediss+sentinel" if certificates else "redis+sentinel"
-        fleet = Fleet(f"{scheme}://{f':{password}@' if password else ''}{seeds}/{SERVICE}{'?' if query else ''}{query}", [one, two])
-        fleet.watchers = watchers
-        yield fleet
+        yield Fleet(f"{scheme}://{f':{password}@' if password else ''}{seeds}/{SERVICE}{'?' if query else ''}{query}", [one, two], watchers)
 
 
 @contextmanager
