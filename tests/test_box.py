@@ -21,6 +21,8 @@ from cli import COMMAND, scratch, town_at
 from teams import BOTH
 from waiting import wait_until
 
+from redischat.__main__ import quick
+
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "docker-compose.yml"
 BOX = yaml.safe_load(FILE.read_text("utf-8"))
@@ -232,7 +234,8 @@ def test_the_mcp_server_is_started_as_its_user_behind_a_token(box):
     assert box.run("init").returncode == 0
     box.program("redischat", f"exec {sys.executable} -c 'import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))' \"$@\"")
     words, env = json.loads(box.run("mcp").stdout)
-    assert words == ["mcp", "--http", "0.0.0.0:8787"]
+    assert words == ["mcp", "--http", "0.0.0.0:8787", "--allow-host", "127.0.0.1,localhost,mcp"]
+    assert quick(words), "a call that this version takes"
     assert env["REDISCHAT_MCP_TOKEN"] == SECRETS["REDISCHAT_MCP_TOKEN"]
     assert env["REDISCHAT_URL"].startswith("redis://mcp:")
     assert env["REDISCHAT_WORKSPACE"] == "team"

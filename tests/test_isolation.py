@@ -57,13 +57,13 @@ RAW = [
     ("CONFIG", "GET", "*"), ("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "REWRITE"), ("CONFIG", "RESETSTAT"), ("ACL", "LIST"), ("ACL", "USERS"), ("ACL", "GETUSER", "bob"), ("ACL", "GETUSER", "amy"),
     ("ACL", "SETUSER", "amy", "~*"), ("ACL", "SETUSER", "new", "on", "nopass", "~*", "+@all"), ("ACL", "DELUSER", "bob"), ("ACL", "LOG"), ("ACL", "SAVE"), ("ACL", "LOAD"), ("ACL", "DRYRUN", "bob", "GET", "x"),
     ("DEBUG", "OBJECT", HASH), ("DEBUG", "SLEEP", "0"), ("DEBUG", "RELOAD"), ("SELECT", "1"), ("SWAPDB", "0", "1"), ("FLUSHALL",), ("FLUSHDB",), ("SHUTDOWN", "NOSAVE"), ("REPLICAOF", "127.0.0.1", "1"),
-    ("SLAVEOF", "NO", "ONE"), ("FAILOVER",), ("SAVE",), ("BGSAVE",), ("BGREWRITEAOF",), ("LASTSAVE",), ("ROLE",), ("SLOWLOG", "GET"), ("LATENCY", "LATEST"), ("LATENCY", "HISTOGRAM"), ("MODULE", "LIST"),
+    ("SLAVEOF", "NO", "ONE"), ("FAILOVER",), ("SAVE",), ("BGSAVE",), ("BGREWRITEAOF",), ("LASTSAVE",), ("SLOWLOG", "GET"), ("LATENCY", "LATEST"), ("LATENCY", "HISTOGRAM"), ("MODULE", "LIST"),
     ("MODULE", "LOAD", "/tmp/x.so"), ("COMMAND", "COUNT"), ("CLUSTER", "NODES"), ("CLUSTER", "INFO"), ("CLUSTER", "KEYSLOT", HASH), ("CLUSTER", "GETKEYSINSLOT", "0", "9"), ("MEMORY", "STATS"), ("MEMORY", "DOCTOR"),
     ("LOLWUT",), ("READONLY",), ("ASKING",), ("MULTI",), ("EXEC",), ("AUTH", "default", ""), ("AUTH", "bob", "guess"), ("HELLO", "2", "AUTH", "bob", "guess"),
 ]  # fmt: skip
 
 LOCAL = {  # verbs that ask no broker, or one of their own; or that act on files, and ask the broker as setup does
-    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown",
+    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown",
 }  # fmt: skip
 
 
