@@ -212,7 +212,7 @@ class TaskInvalidReason(TaskInvalidText):
 
 
 class TaskInvalidResult(TaskInvalidText):
-    """What came of a task is text, and no more of it than a message may have."""
+    """What came of a task is text of up to 16 KiB."""
 
     code = "TASK_INVALID_RESULT"
 
@@ -290,10 +290,11 @@ class TaskStorageInvalid(DamagedTask):
     code = "TASK_STORAGE_INVALID"
 
 
+_ATOMIC = "a change, its record, its index and its audit are one script: there is no half-done transaction"
 KEPT: dict[str, str] = {
     "TASK_ID_IMMUTABLE": "no verb and no method takes a new id for a task",
     "TASK_CHANNEL_IMMUTABLE": "no verb and no method takes a new channel for a task",
     "TASK_LOCK_TIMEOUT": "there is no lock file: the broker runs one script at a time",
     "TASK_IO_ERROR": "a broker that cannot be asked is exit 5 with a code of its own; a folder that cannot be used is BAD_FOLDER",
-    **dict.fromkeys(("TASK_AUDIT_FAILED", "TASK_AUDIT_ROLLBACK_FAILED"), "a change, its record, its index and its audit are one script"),
+    **dict.fromkeys(("TASK_AUDIT_FAILED", "TASK_AUDIT_ROLLBACK_FAILED"), _ATOMIC),
 }
