@@ -22,11 +22,14 @@ READY = {  # before or in their input
     "claude": "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}", "codex": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
     "gemini": "Type your message", "opencode": "Ask anything",
 }  # fmt: skip
+# exclude_slash_tmp: its sandbox puts a .git into each folder that may be written, and /tmp/.git would make all of /tmp one project for whatever else runs.
 CODEX_CONFIG = """model = "{model}"
 model_provider = "fake"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
+[sandbox_workspace_write]
+exclude_slash_tmp = true
 [analytics]
 enabled = false
 [tui]
