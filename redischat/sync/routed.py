@@ -46,9 +46,8 @@ class Routed(Connection):
         return self._at(doors[0]) if doors else self._master()
 
     def _at(self, place: Place) -> At:
-        if place.node not in self._clients:
-            self._clients[place.node] = client_of(place)
-        return At(self._clients[place.node], place.node)
+        client = self._clients.get(place.node) or self._clients.setdefault(place.node, client_of(place))
+        return At(client, place.node)
 
     def _master(self) -> At:
         """The master, by what a sentinel says, when it says so too."""
