@@ -47,9 +47,8 @@ class AsyncRouted(AsyncConnection):
         return self._at(doors[0]) if doors else await self._master()
 
     def _at(self, place: Place) -> At:
-        if place.node not in self._pools:
-            self._pools[place.node] = AsyncPool(partial(client_of, place))
-        return At(self._pools[place.node].here(), place.node)
+        pool = self._pools.get(place.node) or self._pools.setdefault(place.node, AsyncPool(partial(client_of, place)))
+        return At(pool.here(), place.node)
 
     async def _master(self) -> At:
         """The master, by what a sentinel says, when it says so too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 
 import pytest
 from carriers import CARRIERS
@@ -86,11 +86,11 @@ class Listener(threading.Thread):
         asyncio.run(self._listen())
 
     async def _listen(self):
-        async with AsyncClient(self.url, agent="asyncio", workspace=KEYS.workspace) as chat:
-            async with asyncio.timeout(90):
-                async for message in chat.listen(QUIET):
-                    self.heard.append(message.body)
-                    return
+        seat = AsyncClient(self.url, agent="asyncio", workspace=KEYS.workspace)
+        async with asyncio.timeout(90), seat as chat, aclosing(chat.listen(QUIET)) as listening:
+            async for message in listening:
+                self.heard.append(message.body)
+                return
 
 
 @contextmanager
