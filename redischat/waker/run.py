@@ -10,8 +10,8 @@ from .. import __version__
 from ..broker import rewrite
 from ..broker.place import Place
 from ..errors import ChatError
+from ..hook import alive, tidy, wake
 from ..hook import session as cards
-from ..hook import tidy, wake
 from ..settings import host, write_pairs
 from .station import Station
 
@@ -69,7 +69,7 @@ class Waker:
                 continue
             if not card.get("ended"):
                 self._company = time.monotonic()
-                if cards.gone(card):
+                if alive.gone(card):
                     cards.ended(self.state_dir, card["session"], "gone")
                     card["ended"] = "gone"
             if not self._stale(name, card):
