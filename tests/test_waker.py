@@ -20,7 +20,7 @@ from redischat import __version__
 from redischat.calls import sessions
 from redischat.calls.call import Caller
 from redischat.errors import NotYou
-from redischat.hook import keep, wake
+from redischat.hook import alive, keep, wake
 from redischat.hook import session as cards
 from redischat.keys import Keys
 from redischat.settings import Settings, host, note_of, write_pairs
@@ -443,7 +443,7 @@ def test_a_session_whose_harness_is_gone_has_ended(dock, town):
     _, bob = dock
     bob("SessionStart", source="startup")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as harness:
-        born = wait_until(lambda: cards.born(harness.pid), "it has a start")
+        born = wait_until(lambda: alive.born(harness.pid), "it has a start")
         write_pairs(cards.path_of(town.state, bob.id), {**cards.known(town.state, bob.id), "pid": str(harness.pid), "born": born})
         beaten(town, bob.id)
         assert record(town, bob.id)["state"] != "ended", "a living one has not"
@@ -674,4 +674,38 @@ def test_a_session_at_a_broker_elsewhere_is_of_this_host(tmp_path):
     settings = Settings({"url": "redis://broker.example:6379"}, {"REDISCHAT_STATE": str(tmp_path), "REDISCHAT_SESSION": "s-1"}, str(tmp_path))
     card = cards.card(settings, KEYS, "bob", harness="claude") | {"pid": str(os.getpid()), "born": "1"}
     assert (card["host"], card["on"]) == ("broker.example", host())
-    assert cards.gone(card), "another process has its number by now"
+    assert alive.gone(card), "another process has its number by now"
+
+
+@pytest.fixture(params=["proc", "no proc"])
+def system(request, monkeypatch):
+    """A system with /proc, and one without, as macOS."""
+    if request.param == "no proc":
+        monkeypatch.setattr(alive, "PROC", "/nowhere/proc")
+
+
+@pytest.mark.usefixtures("system")
+def test_a_harness_that_is_gone_is_known_to_be_and_one_that_runs_is_not():
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        card = {"pid": str(process.pid), "born": alive.born(process.pid), "on": host()}
+        assert card["born"]
+        assert not alive.gone(card)
+        assert not alive.gone({**card, "born": ""}), "what is not known is not concluded"
+        assert not alive.gone({**card, "on": "another"})
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()  # type: ignore[union-attr]
+    assert alive.gone(card)
+    assert alive.born(process.pid) == ""
+
+
+@pytest.mark.usefixtures("system")
+def test_a_hook_finds_its_harness_behind_the_shell_that_runs_it():
+    code = "import os, subprocess, sys; print(os.getpid(), flush=True); subprocess.run(['sh', '-c', sys.argv[1] + '; true'])"
+    proc = alive.PROC
+    hook = f"import sys; sys.path.insert(0, {str(Path(cards.__file__).parents[2])!r}); from redischat.hook import alive as s; s.PROC = {proc!r}; print(s.harness()['pid'])"
+    done = subprocess.run([sys.executable, "-c", code, f'"{sys.executable}" -c "{hook}"'], capture_output=True, text=True, check=True)
+    above, found = done.stdout.split()
+    assert above == found

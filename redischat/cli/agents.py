@@ -102,6 +102,7 @@ def _remember(seat: Seat, got: dict[str, Any]) -> list[str]:
 def _tell_hooks(seat: Seat, agent: str) -> None:
     """Let the hooks of this session know who it is from now on, and the broker, if they told it another name before."""
     from ..calls import sessions
+    from ..hook import alive
     from ..hook import session as cards
 
     settings = seat.settings
@@ -113,7 +114,7 @@ def _tell_hooks(seat: Seat, agent: str) -> None:
         repository = seat.repository().digest
     except ChatError:
         repository = ""
-    kept = {name: before[name] for name in ("pid", "born", "http") if name in before} or cards.process()
+    kept = {name: before[name] for name in ("pid", "born", "http") if name in before} or alive.harness()
     cards.keep(settings.state_dir, settings.session, cards.card(settings, seat.keys, agent, harness=harness, repository=repository) | kept)
     seated = seat.run(sessions.some(seat.keys, [settings.session]))[0] if before else {}
     if seated and names.same(seated["agent"]) != names.same(agent):

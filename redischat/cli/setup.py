@@ -61,15 +61,8 @@ def setup(
     if seat.json:
         put(record({**_recorded(seat, got, entered, done), "mcp": tools.records()}))
         return 0
-    said = [
-        *_arrived(seat, got, entered),
-        *moved,
-        *_wished(wish, got["agent"]),
-        *_wired(wiring, done),
-        *tools.said(),
-        *_next(seat, entered["channel"], wiring, done),
-    ]
-    put("\n".join(said) + "\n" + rules(entered))
+    wired = [*_wired(wiring, done), *tools.said(), *_next(seat, entered["channel"], wiring, done)]
+    put("\n".join([*_arrived(seat, got, entered), *moved, *_wished(wish, got["agent"]), *wired]) + "\n" + rules(entered))
     return 0
 
 

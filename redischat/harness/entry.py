@@ -9,7 +9,7 @@ import time
 from ..calls import sessions
 from ..calls.call import fresh
 from ..errors import ChatError, NotYou
-from ..hook import deliver, fired, guard, start, sweep, wake
+from ..hook import alive, deliver, fired, guard, start, sweep, wake
 from ..hook import keep as holding
 from ..hook import session as cards
 from ..keys import Keys
@@ -100,7 +100,7 @@ class Visit:
 
     def start(self) -> int:
         """A session starts, goes on, or was compacted: be somebody, and say so."""
-        before = start.earlier(self.settings, {"harness": self.product.NAME, "source": self.event.detail, **cards.process()})
+        before = start.earlier(self.settings, {"harness": self.product.NAME, "source": self.event.detail, **alive.harness()})
         if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
             return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
         who = self.enter("working" if self.event.detail == "compact" else "idle", before)
@@ -128,7 +128,7 @@ class Visit:
 
     def enter(self, state: str, before: Settings | None = None) -> Caller:
         """Make the session known to the broker and to tick.py; ``before``: the one that goes on in it."""
-        process = cards.process()
+        process = alive.harness()
         entrance = start.Entrance(self.product.NAME, self.product.WAY, int(process["pid"]), state, before=before, name=self.card.get("agent", ""))
         who, bound = self.wire.drive(start.enter(self.keys, self.settings, entrance, host()))
         if bound or os.path.exists(self.settings.binding(who.me)):  # drawn now: of all ids that it had, it goes on under this one

@@ -22,7 +22,6 @@ FOLDER, BELLS, SEEN, WAITERS = "sessions", "bells", "seen", "waiters"
 SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
 OVER, RUNG = "over\n", "rung-"  # hooks/waiting.py
 _LONGEST = 128
-_SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox")
 
 
 def file_name(session: str) -> str:
@@ -100,43 +99,6 @@ def ended(state_dir: str, session: str, why: str) -> None:
     if facts and not facts.get("ended"):
         write_pairs(path_of(state_dir, session), {**facts, "ended": why or "other"})
         _dismissed(state_dir, session)
-
-
-def process() -> dict[str, str]:
-    """The harness that this hook runs in: ``pid``, and ``born`` where the system tells it, so that another process of that number is not taken for it."""
-    pid = os.getppid()
-    while (found := _stat(pid)) and found[0] in _SHELLS:
-        pid = int(found[1])
-    return {"pid": str(pid), "born": born(pid)}
-
-
-def born(pid: int) -> str:
-    """When a process was started, in the system's own count; "" when that is not known, or there is no such process."""
-    found = _stat(pid)
-    return found[2] if found else ""
-
-
-def parent(pid: int) -> int:
-    """Which process started this one; 0 when that is not known."""
-    found = _stat(pid)
-    return int(found[1]) if found else 0
-
-
-def _stat(pid: int) -> tuple[str, str, str] | None:
-    """Name, parent and start of a process."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            before, _, after = file.read().rpartition(")")
-    except OSError:
-        return None
-    words = after.split()
-    return (before.partition("(")[2], words[1], words[19]) if len(words) > 19 and words[0] not in "ZX" else None  # noqa: PLR2004 - proc(5)
-
-
-def gone(facts: dict[str, str]) -> bool:
-    """Is the harness of this session gone for certain? Only where its start is known, on its own host."""
-    known_ = facts.get("born") and facts.get("on") == host() and facts.get("pid", "").isdigit() and _stat(os.getpid())
-    return bool(known_) and born(int(facts["pid"])) != facts["born"]
 
 
 def nobody(state_dir: str, session: str) -> None:

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from ..settings import host, read_pairs
-from . import fired, wake
+from . import alive, fired, wake
 from . import session as cards
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def _cards(state_dir: str, now: float) -> Iterator[Left]:
     for one in _listed(_CARDS, folder, now - OVER_S):
         name = one.path.removesuffix(".said")
         facts = read_pairs(name)
-        if not os.path.exists(name) or (facts.get("on", host()) == host() and (facts.get("ended") or cards.gone(facts))):
+        if not os.path.exists(name) or (facts.get("on", host()) == host() and (facts.get("ended") or alive.gone(facts))):
             yield one
 
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..aio.client import AsyncClient
+from ..hook import alive
 from ..hook import session as cards
 from ..settings import Settings
 
@@ -67,8 +68,8 @@ def _ancestors() -> list[tuple[str, str]]:
     """The processes that this one comes from, each with its birth."""
     found, pid = [], os.getppid()
     for _ in range(_GENERATIONS):
-        found.append((str(pid), cards.born(pid)))
-        pid = cards.parent(pid)
+        found.append((str(pid), alive.born(pid)))
+        pid = alive.parent(pid)
         if pid <= 1:
             break
     return found

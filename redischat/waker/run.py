@@ -10,7 +10,7 @@ from .. import __version__
 from ..broker import rewrite
 from ..broker.place import Place
 from ..errors import ChatError
-from ..hook import doors, tidy, wake
+from ..hook import alive, doors, tidy, wake
 from ..hook import session as cards
 from ..settings import host, write_pairs
 from .station import Station
@@ -76,7 +76,7 @@ class Waker:
                 continue
             if not card.get("ended"):
                 self._company = time.monotonic()
-                if cards.gone(card):
+                if alive.gone(card):
                     cards.ended(self.state_dir, card["session"], "gone")
                     card["ended"] = "gone"
             if not self._stale(name, card):
