@@ -117,7 +117,7 @@ def rung(folder: str, card: dict) -> bool:
 
 def pending(card: dict) -> int:
     """When the wake of this session was asked for that has not landed, as the broker knows; 0 where there is none. Where that cannot be asked, the waker tries its next way."""
-    if "sha" not in card:
+    if not card.get("sha"):
         return 0
     import _socket
 

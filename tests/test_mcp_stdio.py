@@ -16,7 +16,7 @@ from mcp_lines import HELLO, Lines, seqs
 from sessions import Session as Hooked
 from waiting import wait_until
 
-from redischat.hook import session as cards
+from redischat.hook import alive
 from redischat.hook import wake
 from redischat.mcp_server.table import DEFAULT, chosen
 
@@ -196,7 +196,7 @@ def test_live_01_it_ends_when_its_parent_was_killed(pair, busy):
     server.process.kill()
     server.process.wait()
     server.hang_up()
-    wait_until(lambda: not cards.born(pid), "it has ended", ENDS_SECONDS)
+    wait_until(lambda: not alive.born(pid), "it has ended", ENDS_SECONDS)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
