@@ -16,8 +16,7 @@ from mcp_lines import HELLO, Lines, seqs
 from sessions import Session as Hooked
 from waiting import wait_until
 
-from redischat.hook import alive
-from redischat.hook import wake
+from redischat.hook import alive, wake
 from redischat.mcp_server.table import DEFAULT, chosen
 
 pytestmark = pytest.mark.real
