@@ -100,7 +100,7 @@ def test_doctor_tries_a_shell_in_codexs_own_sandbox_and_one_that_is_let_out_says
         before = config.read_text()
         config.write_text(before.replace('sandbox_mode = "danger-full-access"', 'sandbox_mode = "workspace-write"'))
         assert "does not reach the broker: tried now" in reach(lab)
-        config.write_text(config.read_text() + "\n[sandbox_workspace_write]\nnetwork_access = true\n")
+        config.write_text(config.read_text().replace("[sandbox_workspace_write]\n", "[sandbox_workspace_write]\nnetwork_access = true\n"))
         assert "reaches the broker: tried now" in reach(lab)
         command = Path(sys.executable).with_name("redischat")
         done = lab.ask(
