@@ -19,6 +19,6 @@ TEAM: list[tuple[str, ...]] = [
     ("default has no rights in the box", "docker-compose.yml", "user default off ~* &* +@all", "user default off", "tests/test_box.py::test_the_users_are_made_once_and_talk[redis]"),
     ("another format is read all the same", "redischat/flows/format.py", "if isinstance(written, str) and written != FORMAT:", "if False:", "tests/test_format.py::test_every_verb_refuses_a_workspace_of_another_format"),
     ("another format is written all the same", "scripts/prelude.lua", 'if WRITTEN and WRITTEN ~= "1" then', "if false then", "tests/test_format.py::test_every_verb_refuses_a_workspace_of_another_format"),
-    ("a repository chooses the broker", "redischat/settings.py", "if not url or given or", "if True or", "tests/test_hostile.py::test_a_repository_that_brings_an_address_is_not_followed"),
-    ("counting who listens wakes them", "redischat/wire.py", 'if kind == "smessage" and payload != PROBE:', 'if kind == "smessage":', "tests/test_users.py::test_being_counted_wakes_nobody"),
+    ("a repository chooses the broker", "redischat/settings/__init__.py", "if not url or given or", "if True or", "tests/test_hostile.py::test_a_repository_that_brings_an_address_is_not_followed"),
+    ("counting who listens wakes them", "redischat/wire/__init__.py", 'if kind == "smessage" and payload != PROBE:', 'if kind == "smessage":', "tests/test_users.py::test_being_counted_wakes_nobody"),
 ]  # fmt: skip

@@ -196,7 +196,7 @@ def test_the_command_sets_it_says_how_much_is_used_and_the_receipt_tells_who_is_
     said = [amy("say", "dock", f"word {n}", "--to", "bob", "--as", "amy").out for n in range(1, 5)]
     assert "budget" not in said[0]
     assert "2 of 2 messages in 1h" in said[1]
-    assert "hooks only point at this message, it stays unread. More: redischat budget dock --per 1h --messages 4" in said[2]
+    assert "hooks only point at this message, it stays unread. More: redischat budget dock --per 1h --messages 6" in said[2]
     assert "NOT WOKEN bob: budget" in said[3]
     assert "wakes bob" not in said[3]
     assert "4 of 2 messages in 1h" in amy("roster", "dock").out

@@ -135,6 +135,19 @@ def test_only_what_is_over_is_left_over(tmp_path):
     ]  # fmt: skip
 
 
+def test_an_address_with_its_password_goes_with_the_last_session_that_names_it(tmp_path):
+    card(tmp_path, "over", 40, ended="gone", door="cafebabe")
+    card(tmp_path, "here", 40, door="f00dbabe", pid=str(os.getpid()))
+    for name in ("doors/cafebabe", "doors/f00dbabe", "doors/orphan", "waiters/over/rung-1", "waiters/here/rung-1"):
+        old(tmp_path / name, 40)
+    tidy.cleared(tidy.leftovers(str(tmp_path)))
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*")) if path.is_file()] == [
+        "doors/f00dbabe",
+        "sessions/here",
+        "waiters/here/rung-1",
+    ]
+
+
 def test_a_file_that_is_written_meanwhile_stays(tmp_path):
     path = old(tmp_path / "bells/lost", 31)
     (one,) = tidy.leftovers(str(tmp_path))

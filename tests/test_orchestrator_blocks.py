@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 from seats import in_thread, until
@@ -271,6 +273,23 @@ async def test_several_agents_of_one_program_can_each_hold_their_name(sit):
     await lead.post("dock", "both names hold")
     await clerk.post("dock", "indeed")
     assert (await amy.as_("lead", token=first.token).post("dock", "with its token")).seq > 0
+
+
+LOOPS = """
+import asyncio, gc, sys
+from redischat import AsyncClient, Client
+chat = AsyncClient(sys.argv[1], agent="amy")
+for _ in range(8):
+    asyncio.run(chat.channels())
+    gc.collect()
+print(len(Client(sys.argv[1], agent="amy")._connection._pool.here().client_list()))
+"""
+
+
+@pytest.mark.real
+def test_a_loop_that_is_over_keeps_no_connection_though_nobody_disconnected(real):
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", LOOPS, real.url], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 3, "the connections of the loops that are over are closed"
 
 
 @pytest.mark.real

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import stat
 
 import pytest
@@ -266,6 +267,18 @@ async def test_an_observer_from_python(town, seated):
     assert await nobody.workspaces() == ["default"]
     with pytest.raises(NotAllowed):
         await seats("amy").read("dock")
+
+
+def test_an_observer_reads_along(town, dock):
+    heron, _ = dock
+    watch = hired(town, "watch", "--observer")
+    readers = [watch.start("watch", *rooms, "--timeout", "20") for rooms in ((), ("dock",))]
+    wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:live:dock")[1] == 2, "both watch")
+    heron("say", "dock", "the plan")
+    for reader in readers:
+        assert [reader.stdout.readline() for _ in range(2)][1] == b"    the plan\n"
+        reader.send_signal(signal.SIGINT)
+        assert reader.wait(20) == 0
 
 
 async def test_a_waiting_client_hears_that_its_user_is_gone(town, seated):

@@ -23,6 +23,7 @@ WORDS = [
     (r"        self\._doing: .*\n", ""),
     (r"(?s)        here = \{one for one.*?asyncio\.wait\(here\)\n", ""),
     (r"self\._connection\.later\((.*)\)  # .*", r"\1"),
+    (r"            for over in \[loop .*\n.*\n", ""),
     (r"asyncio\.get_running_loop\(\)", "threading.main_thread()"),
     (
         r"a redis client for each event loop that it is used in, because a connection belongs to the loop that opened it",

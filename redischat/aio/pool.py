@@ -17,7 +17,8 @@ class AsyncPool:
     """Redis clients made by ``make``, the first one now: it says at once what is wrong with a URL."""
 
     def __init__(self, make: Callable[[], Redis]) -> None:
-        self._make, self._first = make, make()
+        self._make = make
+        self._first: Redis | None = make()
         self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def here(self) -> Any:
@@ -25,7 +26,10 @@ class AsyncPool:
         at = asyncio.get_running_loop()
         found = self._clients.get(at)
         if found is None:
-            found = self._clients[at] = self._make() if self._clients else self._first
+            for over in [loop for loop in self._clients if loop.is_closed()]:  # what it opened holds it: nothing else would let it go
+                del self._clients[over]
+            found = self._clients.setdefault(at, self._first or self._make())
+            self._first = None
         return found
 
     async def disconnect(self) -> None:

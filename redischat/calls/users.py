@@ -32,9 +32,9 @@ def rules(keys: Keys, *, observer: bool = False, database: int = 0, newer: bool 
     """The rights of a user of one workspace, as words of ACL SETUSER: all that was there before goes, passwords stay. ``newer``: the server is no Redis 7.0."""
     may = [*(OBSERVES if observer else ACTS), *(one for one, whose in NEWER.items() if newer and (whose is LOOKS or not observer))]
     pattern = f"%R~{keys.prefix}*" if observer else f"~{keys.prefix}*"
-    bells = f"&{keys.prefix}live:*" if observer else f"&{keys.prefix}*"  # whoever listens elsewhere counts as a wait
+    bells = [f"&{keys.live('*')}", f"&{keys.opened}"] if observer else [f"&{keys.prefix}*"]  # whoever listens elsewhere counts as a wait
     chosen = [f"+select|{database}"] if database else []
-    return ["on", "clearselectors", "resetkeys", pattern, "resetchannels", bells, "-@all", *(f"+{one}" for one in may), *chosen]
+    return ["on", "clearselectors", "resetkeys", pattern, "resetchannels", *bells, "-@all", *(f"+{one}" for one in may), *chosen]
 
 
 def write(name: str, words: Sequence[str], password: str | None = None) -> Call:

@@ -83,9 +83,9 @@ def used(one: dict[str, Any]) -> str:
 
 
 def more(one: dict[str, Any]) -> str:
-    """The command that doubles a budget."""
+    """The command that doubles a budget, or what was used of it."""
     whose = [f"--agent {one['agent']}"] if one["agent"] else []
-    bounds = [f"--{unit} {2 * one[unit]}" for unit in ("messages", "characters") if one[unit]]
+    bounds = [f"--{unit} {2 * max(one[unit], one[f'used_{unit}'])}" for unit in ("messages", "characters") if one[unit]]
     return " ".join([f"redischat budget {one['channel']} --per {flows.span(one['per_s'])}", *whose, *bounds])
 
 

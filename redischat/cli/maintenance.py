@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..broker import rewrite
 from ..errors import ChatError
 from ..flows import maintenance as flows
+from ..flows.format import checked
 from ..hook import tidy
 from ..text import inert
 from ..wire import Wire
@@ -28,7 +29,7 @@ def maintenance(seat: Seat, *, dry_run: bool = False) -> int:
     wire = Wire(seat.settings.url)  # not the seat's, which would start the embedded broker
     try:
         left += _proofs(seat, wire)
-        asked = wire.drive(flows.prune(seat.keys, act=not dry_run))
+        asked = wire.drive(checked(flows.prune(seat.keys, act=not dry_run), seat.keys))
     except ChatError as error:
         why = error.sentence()
     finally:
@@ -47,7 +48,7 @@ def maintenance(seat: Seat, *, dry_run: bool = False) -> int:
 
 def _proofs(seat: Seat, wire: Wire) -> list[Left]:
     old = tidy.proofs(seat.settings.bindings_dir())
-    dead = wire.drive(flows.passed_on(seat.keys, [(agent, token) for _, agent, token in old]))
+    dead = wire.drive(checked(flows.passed_on(seat.keys, [(agent, token) for _, agent, token in old]), seat.keys))
     return [one for (one, _, _), over in zip(old, dead, strict=True) if over]
 
 

@@ -20,7 +20,7 @@ def brief(plan: Plan) -> str:
     if not plan.changes:
         return "as before"
     if all(change.startswith("add ") for change in plan.changes):
-        return f"{len(plan.changes)} events registered"
+        return f"{len(set(plan.changes))} events registered"
     return plan.changes[0] if len(plan.changes) == 1 else f"{len(plan.changes)} changes"
 
 

@@ -74,6 +74,7 @@ def watch(watcher: Watch, now: Callable[[], float]) -> Flow:
     """
     who = watcher.who
     until = now() + watcher.seconds
+    more = (who.keys.opened,) if watcher.every else ()
     yield from _placed(watcher, first=True)
     heard: str | None = "again"
     while True:
@@ -88,7 +89,7 @@ def watch(watcher: Watch, now: Callable[[], float]) -> Flow:
             until = now() + watcher.seconds
         if heard is None and now() >= until:
             raise TimedOut(what="nothing happened there", seconds=f"{watcher.seconds:g}", channels=[one.name for one in watcher.at.values()])
-        heard = yield Listen([who.keys.opened, *(who.keys.live(room) for room in watcher.at)], min(until, watcher.look_at))
+        heard = yield Listen([*more, *(who.keys.live(room) for room in watcher.at)], min(until, watcher.look_at))
 
 
 def _placed(watcher: Watch, *, first: bool = False) -> Flow:

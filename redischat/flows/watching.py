@@ -45,8 +45,9 @@ def watch(who: Caller, rooms: Sequence[str], *, last: int, until: float, now: Ca
     """
     try:
         seen = yield from _begun(who, rooms, last)
+        more = () if rooms else (who.keys.opened,)
         while seen or not rooms:
-            heard = yield Listen([who.keys.opened, *(who.keys.live(room) for room in seen)], until)
+            heard = yield Listen([*more, *(who.keys.live(room) for room in seen)], until)
             if heard is None and now() >= until:
                 return "time"
             yield from _looked(who, rooms, seen, audits=heard is None or not heard.startswith(("message ", "notice ")))

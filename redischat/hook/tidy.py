@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from ..settings import host, read_pairs
-from . import alive, fired, wake
+from . import alive, doors, fired, wake
 from . import session as cards
 
 TYPE_CHECKING = False
@@ -23,6 +23,8 @@ _BELLS = "bells that no session hears"
 _MARKS = "marks of events that come no more"
 _DRAFTS = "drafts of writes that never ended"
 _HOSTS = "wakers of hosts that are gone"
+_DOORS = "addresses of brokers that no session is at"
+_WAITERS = "doors of waiters of sessions that are over"
 PROOFS = "proofs of names that passed on"
 
 
@@ -49,7 +51,15 @@ class Left:
 def leftovers(state_dir: str) -> list[Left]:
     """All of it, but for proofs, which the broker must be asked about."""
     now = time.time()
-    return [*_cards(state_dir, now), *_bells(state_dir, now), *_marks(state_dir, now), *_drafts(state_dir, now), *_hosts(state_dir, now)]
+    over = list(_cards(state_dir, now))
+    return [
+        *over,
+        *_addresses(state_dir, {one.path for one in over}, now),
+        *_bells(state_dir, now),
+        *_marks(state_dir, now),
+        *_drafts(state_dir, now),
+        *_hosts(state_dir, now),
+    ]
 
 
 def proofs(folder: str) -> list[tuple[Left, str, str]]:
@@ -96,6 +106,20 @@ def _bells(state_dir: str, now: float) -> Iterator[Left]:
     for one in _listed(_BELLS, os.path.join(state_dir, cards.BELLS), now - OLD_S):
         if not os.path.exists(os.path.join(folder, os.path.basename(one.path))):
             yield one
+
+
+def _addresses(state_dir: str, over: set[str], now: float) -> Iterator[Left]:
+    """URLs, passwords and all, that no card names any more, those ``over`` aside; and what the waiters of such sessions left."""
+    folder = os.path.join(state_dir, cards.FOLDER)
+    left = {name: card for name, card in cards.cards(state_dir).items() if os.path.join(folder, name) not in over}
+    named = {card.get("door") for card in left.values()}
+    for one in _listed(_DOORS, os.path.join(state_dir, doors.FOLDER), now - DAY_S):
+        if os.path.basename(one.path) not in named:
+            yield one
+    above = os.path.join(state_dir, cards.WAITERS)
+    for name in sorted(os.listdir(above)) if os.path.isdir(above) else ():
+        if name not in left:
+            yield from _listed(_WAITERS, os.path.join(above, name), now - DAY_S)
 
 
 def _marks(state_dir: str, now: float) -> list[Left]:

@@ -18,7 +18,8 @@ class Pool:
     """Redis clients made by ``make``, the first one now: it says at once what is wrong with a URL."""
 
     def __init__(self, make: Callable[[], Redis]) -> None:
-        self._make, self._first = make, make()
+        self._make = make
+        self._first: Redis | None = make()
         self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def here(self) -> Any:
@@ -26,7 +27,8 @@ class Pool:
         at = threading.main_thread()
         found = self._clients.get(at)
         if found is None:
-            found = self._clients[at] = self._make() if self._clients else self._first
+            found = self._clients.setdefault(at, self._first or self._make())
+            self._first = None
         return found
 
     def disconnect(self) -> None:

@@ -13,8 +13,9 @@ import threading
 import time
 from contextlib import suppress
 
-from ..calls.call import OF_PRELUDE, Call
+from ..calls.call import OF_PRELUDE, Call, plain
 from ..errors import ChatError, CouldNotLook
+from ..keys import Keys
 from ..lua import script
 from ..wire import Wire
 from ..wire.guest import Guest
@@ -94,14 +95,14 @@ class Door(threading.Thread):
 
     def _answered(self, guest: Guest, words: list[str]) -> bool:
         """Answer one command, if it is the one that may be asked. False: nobody is there to ask."""
-        keys, args = self._parted(words)
-        if not keys:
+        call = self._question(words)
+        if call is None:
             guest.refuse("NOSCRIPT this door takes the question of tick.py only")
             return True
         if time.monotonic() < self._down:
             return False
         try:
-            guest.answer(self._wire(keys[0]).run(Call(self._script, keys, args, lambda reply: reply)))
+            guest.answer(self._wire(words[1] if call.script is None else call.keys[0]).run(call))
         except CouldNotLook as error:
             self._down = time.monotonic() + DOWN_S
             self.log(f"door: {error}")
@@ -109,6 +110,13 @@ class Door(threading.Thread):
         except ChatError as error:
             guest.refuse(f"ERR {error.code}")
         return True
+
+    def _question(self, words: list[str]) -> Call | None:
+        """What is asked, if it may be: the one script, or how one session is (hooks/waiting.py)."""
+        if len(words) == 3 and words[0] == "HGET" and words[1] == Keys(_workspace(words[1]).partition("{")[2]).presence:  # noqa: PLR2004 - HGET key field
+            return plain(*words)
+        keys, args = self._parted(words)
+        return Call(self._script, keys, args, lambda reply: reply) if keys else None
 
     def _parted(self, words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Keys and arguments of the one script that may be asked, in one workspace; nothing of anything else."""

@@ -39,7 +39,7 @@ class Guest:
         return found if data else None
 
     def answer(self, reply: Any) -> None:
-        """Words and whole numbers, and lists of them."""
+        """Words and whole numbers, lists of them, or nothing."""
         self._sock.sendall(_packed(reply))
 
     def refuse(self, why: str) -> None:
@@ -54,6 +54,8 @@ class Guest:
 def _packed(reply: Any) -> bytes:
     if isinstance(reply, list):
         return b"*%d\r\n%s" % (len(reply), b"".join(_packed(one) for one in reply))
+    if reply is None:
+        return b"$-1\r\n"
     if isinstance(reply, int):
         return b":%d\r\n" % reply
     data = str(reply).encode()

@@ -123,7 +123,8 @@ def test_a_wait_looks_again_when_the_lease_of_a_dead_reader_ends(server):
 def test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back(server, monkeypatch):
     open_rooms(server, ["a"], [ME, "p0"])
     with wired(server) as wire:
-        wire.drive(reading.hand_out(caller(ME), ["a"], "l0", reading.Limits()))  # the server has the script now
+        wire.drive(reading.hand_out(caller(ME), ["a"], "l0", reading.Limits()))
+        wire.run(messages.release(caller(ME), "l0"))  # the server has the scripts now
         wire.run(messages.post(caller("p0"), "a", messages.Draft("here"), once=Once()))
         reply = wires.Line.reply
         monkeypatch.setattr(wires.Line, "reply", interrupted)

@@ -172,6 +172,9 @@ def test_the_door_takes_one_question_only(dock):
     ):  # fmt: skip
         assert isinstance(knock(path, *words), hiredis.ReplyError), words
     assert knock(path, "EVALSHA", sha, str(len(keys)), *keys, *args) == ["ok", 0, 0, 0, 0]
+    assert knock(path, "HGET", KEYS.presence, "session-of-bob").split(" ")[0] == "bob", "a waiter asks how its session is"
+    assert knock(path, "HGET", KEYS.presence, "nobody") is None
+    assert isinstance(knock(path, "HGET", KEYS.agents, "bob"), hiredis.ReplyError)
     with suppress(OSError), socket.socket(socket.AF_UNIX) as line:
         line.connect(path)
         line.sendall(b"*1\r\n$-5\r\n\r\nGET / HTTP/1.0\r\n\r\n")
