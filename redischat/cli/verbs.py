@@ -276,7 +276,7 @@ VERBS: dict[str, Verb] = {
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
     "reload": Verb("reload", "", "reload this session's window of VS Code, on macOS only: for a session that nothing wakes any more", "redischat reload", {
         "--force": ("force", "flag", "really; without it, it says what a reload takes. It passes over no refusal"),
-        "--i-know": ("i_know", "flag", "also where nothing proves that the session comes back listening, or that it is the only one here"),
+        "--i-know": ("i_know", "flag", "also where nothing proves that the session comes back listening, is the only one here, or has everything saved"),
         "--auto": ("auto", "text", "on or off (off): may a missed wake of an idle session reload its window, at most once an hour? For this project"),
     }),
     "maintenance": Verb("maintenance", "", "clear away what sessions that are long over have left, and say what that freed; the waker does it once a day", "redischat maintenance --dry-run", _DRY),
