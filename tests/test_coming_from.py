@@ -17,7 +17,7 @@ from redischat.errors import events, leases, paths, tasks, tree
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "coming_from.md").read_text("utf-8")
-LATER = {"setup", "the Slack bridge"}
+LATER = {"the Slack bridge"}
 SHARING = {"claim", "claims", "lock", "check", "unlock", "recover", "recover-pending", "event", "state", "compact", "task"}  # verbs whose commands are run
 ORIGINS = {"verb": "a verb", "store": "a damaged or imported store"}
 KEPT = {**tasks.KEPT, **leases.KEPT, **paths.KEPT, **events.KEPT}

@@ -63,7 +63,7 @@ RAW = [
 ]  # fmt: skip
 
 LOCAL = {  # verbs that ask no broker, or one of their own; or that act on files, and ask the broker as setup does
-    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown",
+    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown", "reload",
 }  # fmt: skip
 
 

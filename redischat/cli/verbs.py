@@ -274,6 +274,11 @@ VERBS: dict[str, Verb] = {
     "admin user list": Verb("users", "", "the users of this workspace", "redischat admin user list --all", {"--all": ("all_", "flag", "of every workspace")}, runner="list_"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),
+    "reload": Verb("reload", "", "reload this session's window of VS Code, on macOS only: for a session that nothing wakes any more", "redischat reload", {
+        "--force": ("force", "flag", "really; without it, it says what a reload takes. It passes over no refusal"),
+        "--i-know": ("i_know", "flag", "also where nothing proves that the session comes back listening, is the only one here, or has everything saved"),
+        "--auto": ("auto", "text", "on or off (off): may a missed wake of an idle session reload its window, at most once an hour? For this project"),
+    }),
     "maintenance": Verb("maintenance", "", "clear away what sessions that are long over have left, and say what that freed; the waker does it once a day", "redischat maintenance --dry-run", _DRY),
     "plugin": Verb("plugin", "", "the folder of the Claude Code plugin, to be added as a marketplace", "redischat plugin", {"--run": ("run", "flag", "the interpreter and the script that its hooks run, a line each")}),
     "mcp": Verb("mcp", "", "be an MCP server: these verbs as tools, for a harness that starts it (or, with --http, for clients that connect)", "redischat mcp --tools all", {

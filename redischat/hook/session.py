@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER, BELLS, SEEN, WAITERS = "sessions", "bells", "seen", "waiters"
 SWITCHES = ("closed", "gate")  # of the project, that tick.py must know
+WINDOW, INSIDE = "vscode", "claude-vscode"  # on a card; as Claude Code's extension says it. TERM_PROGRAM is as true of a terminal, and not always set
 OVER, RUNG = "over\n", "rung-"  # hooks/waiting.py
 _LONGEST = 128
 
@@ -55,6 +56,8 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
     facts |= {switch: "1" for switch in SWITCHES if project.get(switch)}
     if harness == "claude" and project.get("wake") == "waiter" and attended(settings.env):
         facts["wake"] = "wait"
+    if harness == "claude" and not outside(settings.env):
+        facts["window"] = WINDOW
     if place.tls or place.kind:
         return facts | doors.words(settings, place)
     if place.path:
@@ -69,6 +72,13 @@ def card(settings: Settings, keys: Keys, agent: str, *, harness: str, repository
 def attended(env: Mapping[str, str]) -> bool:
     """Does a person sit at this session of Claude Code? The end of one that is run by a program would wait for its waiters."""
     return env.get("CLAUDE_CODE_SESSION_ATTENDED", "1" if env.get("CLAUDE_CODE_ENTRYPOINT") == "cli" else "0") == "1"
+
+
+def outside(env: Mapping[str, str]) -> str:
+    """Why this is not proved to be a session in a window of VS Code on this machine; "" if it is."""
+    if env.get("CLAUDE_CODE_ENTRYPOINT") != INSIDE:
+        return f"CLAUDE_CODE_ENTRYPOINT is {env.get('CLAUDE_CODE_ENTRYPOINT') or 'not set'}"
+    return "it came over SSH: its window is elsewhere" if env.get("SSH_CONNECTION") else ""
 
 
 def keep(state_dir: str, session: str, facts: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from ..calls import agents, channels, claims, paths, sessions
 from ..calls.call import Caller, Once, pairs, plain
 from ..errors import ChatError
 from ..flows import channels as rooms_of
-from ..hook import fired, keep, wake
+from ..hook import fired, keep, reload, wake
 from ..hook import session as cards
 from ..settings import redacted
 from . import CLIENTS, ignore
@@ -138,6 +138,7 @@ class Takedown:
             return []
         unwired(self.settings)
         fired.forget(self.settings.state_dir, self.settings.home)
+        reload.forget(self.settings.state_dir, self.settings.home)
         left, siblings = self.project.leftovers(), self.project.siblings()
         said = [f"took {', '.join(left)} out of {self.project.path}"] if left else []
         self.project.erase()

@@ -10,7 +10,7 @@ from ..errors import ChatError, CouldNotLook
 from ..flows import maintenance
 from ..hook import deliver
 from ..keys import Keys
-from . import ring
+from . import anew, ring
 from .ear import AGAIN
 from .ending import Ending
 
@@ -44,6 +44,7 @@ class World:
         self._rung: dict[str, tuple[int, ring.Rung]] = {}
         self._tried: dict[str, int] = {}
         self._bells: dict[str, list[str]] = {}
+        self._declined: list[str] = []  # appended to by threads
         self._now = self._awake = 0
         self._ending = Ending(self)
 
@@ -57,6 +58,8 @@ class World:
 
     def beat(self) -> None:
         """Say of all sessions that they are there, one call; learn what they do; give up wakes that did not land; let go of what ended ones held."""
+        while self._declined:  # its window was not reloaded: it is rung again after all
+            self.later.setdefault(self._declined.pop(), time.monotonic())
         if self.cards:
             names = sorted(self.cards)
             now, found = self.wire.run(sessions.beat(self.keys, self.host, names))
@@ -181,5 +184,11 @@ class World:
         known = ring.ways(card)
         given_up = self.wire.run(sessions.wake(self.keys, session, "miss", known[tried % len(known)] if known else record["way"]))
         self.missed += given_up["done"]
+        if (
+            given_up["done"]
+            and tried >= len(known)
+            and anew.begun(self.state_dir, card, self.log, self._declined.append if tried < ROUNDS * len(known) else None)
+        ):
+            return
         if tried < ROUNDS * len(known):
             self._call(session)
