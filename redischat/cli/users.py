@@ -59,7 +59,7 @@ def _with_password(seat: Seat, name: str, out: str | None, host: str, flow: Any)
     )
     kind = "may look at" if got["observer"] else "is a user of"
     put(f"{user} {kind} workspace {got['workspace']}, and nothing else there is{ended}\n{where}")
-    _tell(got)
+    _tell(seat, got)
     if not host and place.host in _NEAR:
         say("that address is this machine's: for another one, say with --host under which name it reaches this broker")
     return 0
@@ -72,8 +72,12 @@ def _opened(path: str) -> int:
         raise CannotKeep(path=path, why=error.strerror or str(error), remedy="Name a file that is not there yet, with --out") from error
 
 
-def _tell(got: dict[str, Any]) -> None:
+def _tell(seat: Seat, got: dict[str, Any]) -> None:
     """What the one who keeps the broker must know of its users."""
+    if Place(seat.settings.url).kind:
+        say(
+            "only the server that was asked knows of this, and no other takes it over: say it to each, replicas too (--url redis://...), or bring them its ACL file (docs/team.md)"
+        )
     if not got["kept"]:
         say(f"this is not kept over a restart of the server: {got['why']}. Start it with --aclfile (docs/team.md)")
     if got.get("open"):
@@ -91,7 +95,7 @@ def revoke(seat: Seat, *, name: str) -> int:
     got = seat.drive(flows.revoke(seat.keys, _user(name)))
     put(record(got) if seat.json else f"{got['user']} is no user any more, and its sessions have ended\n")
     if not seat.json:
-        _tell(got)
+        _tell(seat, got)
     return 0
 
 
@@ -100,7 +104,7 @@ def update(seat: Seat, *, names: tuple[str, ...] = ()) -> int:
     got = seat.drive(flows.update(seat.keys, [_user(one) for one in names], database=Place(seat.settings.url).database))
     put(record(got) if seat.json else f"{', '.join(got['users']) or 'nobody'}: rights as this version needs them\n")
     if not seat.json:
-        _tell(got)
+        _tell(seat, got)
     return 0
 
 
