@@ -16,6 +16,6 @@ BROKER = [
     ("one master has all workspaces", "redischat/wire/__init__.py", 'if self._route is None or self._place.kind != "cluster":', "if True:",
      f"{BROKERS}test_all_workspaces_are_found_wherever_they_lie[cluster-valkey-command]"),
     ("the door takes any script", "redischat/waker/door.py", "words[1:2] == [self._script.sha]", "True", f"{DOORS}test_the_door_takes_one_question_only[cluster]"),
-    ("a session's file holds the password", "redischat/hook/session.py", '"url": place.shown, "door"', '"url": settings.url, "door"',
+    ("a session's file holds the password", "redischat/hook/doors.py", '"url": place.shown, "door"', '"url": settings.url, "door"',
      f"{DOORS}test_a_hook_asks_through_the_door_and_no_session_file_holds_a_password[tls]"),
 ]  # fmt: skip

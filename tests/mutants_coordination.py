@@ -108,7 +108,7 @@ PATHS = [
     ("a budget never ends its span", "scripts/parts/budget.lua", "if NOW_MS - since >= tonumber(per)", "if NOW_MS - since >= 2 * tonumber(per)", "tests/test_budgets.py::test_a_span_ends_and_the_next_one_begins_with_the_next_message"),
     ("a budget does not point", "scripts/parts/page.lua", 'entry[BIG] ~= "0"', 'entry[BIG] == "2"', "tests/test_budgets.py::test_over_it_a_hook_points_and_a_wake_still_comes"),
     ("reports are a loop", "redischat/flows/brake.py", "for one in mere}) > 1", "for one in mere}) > 0", "tests/test_brake.py::test_reports_that_nobody_answers_are_no_loop"),
-    ("a free path is taken past the line", "scripts/path_lock.lua", "is_asked(paths)\n", "false\n", LINE),
+    ("a free path is taken past the line", "scripts/path_lock.lua", "== 1, is_asked(paths), in_the_way", "== 1, false, in_the_way", LINE),
     ("an offer never ends", "scripts/parts/held.lua", '(request == "-" or tonumber(ends) > NOW_MS)', "true",
      f"{LOCKS}test_what_is_offered_to_one_in_line_is_kept_for_it_until_the_offer_ends{FAKE}"),
     ("what nobody hears is given all the same", "scripts/parts/serve.lua", '"granted") == 0 then', '"granted") < 0 then', LINE.replace("-0]", "-4]")),
@@ -158,7 +158,7 @@ LED = [
      f"{GATHER}test_whoever_gives_up_at_a_barrier_has_not_come{FAKE}"),
     ("led: a lapse does not wake a gather", "redischat/flows/gathering.py", "if ends else until", "if False else until",
      f"{GATHER}test_who_refuses_who_died_and_who_is_late_is_told{FAKE}"),
-    ("led: a position is that of the whole batch", "redischat/flows/watching.py", "        setattr(watcher.told[room], part, to)\n", "        watcher.told = {one: at.copy() for one, at in watcher.at.items()}\n",
+    ("led: a position is that of the whole batch", "redischat/flows/happenings.py", "        setattr(watcher.told[room], part, to)\n", "        watcher.told = {one: at.copy() for one, at in watcher.at.items()}\n",
      f"{WATCH}test_a_watcher_goes_on_behind_any_position_and_misses_nothing"),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ ISOLATION, USERS, RIGHTS = "tests/test_isolation.py::", "tests/test_users.py::",
 TEAM: list[tuple[str, ...]] = [
     ("users may list keys", "redischat/calls/users.py", '"zscore", "exists",', '"zscore", "scan", "exists",', f"{ISOLATION}test_a_raw_command_gets_nothing_of_another_workspace[valkey]"),
     ("users reach every workspace", "redischat/calls/users.py", 'else f"~{keys.prefix}*"', 'else "~*"', f"{ISOLATION}test_a_verb_gets_nothing_of_another_workspace[valkey]"),
-    ("users hear every workspace", "redischat/calls/users.py", 'else f"&{keys.prefix}*"', 'else "&*"', f"{ISOLATION}test_a_raw_command_gets_nothing_of_another_workspace[valkey]"),
+    ("users hear every workspace", "redischat/calls/users.py", 'else [f"&{keys.prefix}*"]', 'else ["&*"]', f"{ISOLATION}test_a_raw_command_gets_nothing_of_another_workspace[valkey]"),
     ("an observer may write keys", "redischat/calls/users.py", 'f"%R~{keys.prefix}*" if observer', 'f"~{keys.prefix}*" if observer', f"{RIGHTS}test_a_server_takes_every_word_of_the_rights[valkey-True]"),
     ("an old password goes on", "redischat/calls/users.py", '*(("resetpass", f">{password}") if password else ())', '*((f">{password}",) if password else ())', f"{USERS}test_a_new_password_ends_the_sessions_of_the_old_one[valkey]"),
     ("a rotated user's sessions go on", "redischat/flows/users.py", "    ended = yield from _asked(users.end(name))\n", "    ended = 1\n", f"{USERS}test_a_new_password_ends_the_sessions_of_the_old_one[valkey]"),
