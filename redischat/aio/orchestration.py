@@ -11,9 +11,11 @@ from ..calls.call import Once, fresh
 from ..calls.messages import Draft
 from ..calls.tasks import LEASE_S
 from ..errors import Usage
+from ..errors.broker import NotDurable
 from ..flows import asking, fields, gathering, happenings, meeting, work
+from ..flows import tasks as board
 from ..models import Gathered, Happening, Meeting, Message
-from .blocks import AsyncWork, Hold
+from .blocks import AsyncWork, Hold, undone
 from .delivery import streaming
 from .messages import STATUS, AsyncMessages
 from .seat import room
@@ -54,6 +56,7 @@ class AsyncOrchestration(AsyncTasks, AsyncMessages):
             NothingReady: there is none, or none within ``wait`` seconds; ``why`` says what keeps the others.
             LeaseConflict, LeaseRecoveryRequired, TaskNotFound, ...: as of :meth:`task_claim`.
             LeaseStaleToken, LeaseOwnerMismatch: at the clean end of a block whose task was lost.
+            NotDurable: there are too few copies. A task that was taken just now was given back (``given_back``).
         """
         return AsyncStarted(self._claimed(channel, task, ttl=ttl, wait=wait, steal_expired=steal_expired, on_error=on_error))
 
@@ -65,8 +68,14 @@ class AsyncOrchestration(AsyncTasks, AsyncMessages):
             "" if task is None else fields.task(task), ms, wait=None if wait is None else fields.waited("wait", wait), steal=steal_expired,
             repository=self._repository(),
         )  # fmt: skip
-        got: tuple[dict[str, Any], dict[str, Any]] = await self._drive(work.take(who, name, wanted, time.monotonic))
-        return AsyncWork.model_validate(got[1]).hand(Hold(self._connection, who, name, ms), on_error)
+        try:
+            got: tuple[dict[str, Any], dict[str, Any]] = await self._drive(work.take(who, name, wanted, time.monotonic))
+        except NotDurable as error:
+            if error.facts["done"] and error.facts["how"] != "renewed":
+                task, fence = error.facts["task"], error.facts["token"]
+                await undone(self._connection, error, board.move(who, name, task, "release", Once(), fence=fence, reason="not as durable as asked"))
+            raise
+        return AsyncWork.model_validate(got[1]).hand(Hold(self._connection, self._wrapped, who, name, ms), on_error)
 
     async def ask(
         self,
