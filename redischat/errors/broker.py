@@ -128,7 +128,9 @@ class NotDurable(CouldNotLook):
     def stands(self) -> str:
         """What there is now and how safe it is, without what to do about it."""
         facts = self.facts
-        what = "{task} of #{channel}" if facts.get("task") else "{lock_id}" if facts.get("lock_id") else "#{channel} {seq}" if facts.get("seq") else "it"
+        what = (
+            "{task} of #{channel}" if facts.get("task") else "the lock {lock_id}" if facts.get("lock_id") else "#{channel} {seq}" if facts.get("seq") else "it"
+        )
         safe = "not as safe as asked: on {have}, not on {asked}"
         if facts.get("given_back"):
             text = f"{what} was {safe}; it was given back, and you do not hold it"
@@ -146,7 +148,9 @@ class NotDurable(CouldNotLook):
         return bool(self.facts.get("done") and (self.facts.get("task") or self.facts.get("lock_id")))
 
     def _remedy(self) -> str:
-        if not self.facts.get("done"):
+        if self.facts.get("given_back"):
+            text = "Try again when the copies are there, or ask for fewer; which broker this is: redischat whoami"
+        elif not self.facts.get("done"):
             text = "Leave out --durable, unset REDISCHAT_DURABLE, or use another one: redischat whoami"
         elif self.holds:
             noun, what = ("task ", "{task}") if self.facts.get("task") else ("", "{lock_id}")

@@ -96,7 +96,9 @@ class Orchestration(Tasks, Messages):
         meanwhile is found.
 
         Raises:
-            TimedOut: no answer within ``timeout`` seconds; ``live``, ``how`` and ``last_active`` say how it is with ``agent``, ``seq`` which message stands.
+            TimedOut: no answer within ``timeout`` seconds; ``live``, ``how`` and ``last_active`` say how it is with ``agent``, ``seq`` which message stands,
+                ``silenced`` (with ``budget``) whom a budget kept from being woken.
+            NotDurable: there are too few copies of the question, which stands; nobody waited. With ``idem`` as it says it is asked no second time.
             UnknownRecipient, NotMember, NoChannel, KeyReused: nothing was asked.
             RecipientLeft: before (nothing was asked), or meanwhile. ChannelClosed: likewise.
         """
@@ -131,12 +133,14 @@ class Orchestration(Tasks, Messages):
         Raises:
             UnknownRecipient, RecipientLeft, NotMember, TaskChannelNotFound: no task was made.
             KeyReused: there is a gather of that name with another title for an agent.
+            NotDurable: tasks and message are made, with too few copies. The same gather again asks for copies again, and makes nothing twice.
             TaskInvalidId, TaskInvalidTitle, Usage: nothing was sent.
         """
         if not tasks or len({agent.lower() for agent in tasks}) < len(tasks):
             raise Usage(message="a gather is for one or more agents, each named once: {'amy': 'Review src/a.py'}")
         wanted = gathering.Wanted(name, tasks, brief=brief, priority=priority, seconds=names.seconds("timeout", timeout))
-        return streaming(self._connection, gathering.gather(self._holder(), fields.channel(channel), wanted, time.monotonic), Gathered)
+        flow = gathering.gather(self._holder(), fields.channel(channel), wanted, time.monotonic)
+        return streaming(self._connection, self._wrapped(flow), Gathered)
 
     def barrier(self, channel: str, name: str, parties: int | Sequence[str], *, timeout: float = MEET_S) -> Meeting:  # noqa: ASYNC109 - the verb's own
         """Wait until so many agents, or all that are named, have come to the barrier ``name``: then all of them go on.
@@ -165,4 +169,4 @@ class Orchestration(Tasks, Messages):
         """
         seconds = inf if timeout is None else names.seconds("timeout", timeout)
         watcher = happenings.Watch(self._who, [room(one) for one in channels], since, seconds)
-        return streaming(self._connection, happenings.watch(watcher, time.monotonic), Happening)
+        return streaming(self._connection, self._wrapped(happenings.watch(watcher, time.monotonic)), Happening)
