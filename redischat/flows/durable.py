@@ -58,8 +58,9 @@ def durably(flow: Flow, copies: Copies) -> Flow:
     """
     answer: Any = None
     failure: BaseException | None = None
-    behind, able = _Behind(copies), False
+    behind, able, interrupted = _Behind(copies), False, False
     while True:
+        interrupted = interrupted or (failure is not None and not isinstance(failure, Exception))  # then it gives back, within 2 s
         try:
             asked = flow.throw(failure) if failure is not None else flow.send(answer)
         except StopIteration as end:
@@ -67,7 +68,7 @@ def durably(flow: Flow, copies: Copies) -> Flow:
         answer = failure = None
         calls = [asked] if isinstance(asked, Call) else asked if isinstance(asked, list) else []
         try:
-            if any(map(changes, calls)):
+            if any(map(changes, calls)) and not interrupted:
                 able = able or (yield from _able(copies))
                 *answers, got = yield [*calls, _wait(copies)]
                 behind.note(calls, answers, got)
