@@ -125,3 +125,15 @@ async def test_answers_to_questions_at_the_same_time_are_told_apart(sit):
         await bob.post("dock", f"answer to {message.body}", reply_to=message.seq)
     found = [(await one).body for one in asking]
     assert found == [f"answer to question {n}" for n in range(5)]
+
+
+async def test_who_was_not_woken_because_of_a_budget_is_said(sit):
+    amy, bob = await sit.pair()
+    await bob.budget("dock", messages=1)
+    await bob.post("dock", "one", to="none")
+    with pytest.raises(TimedOut) as refused:
+        await amy.ask("dock", "bob", "there?", timeout=0)
+    facts, text = refused.value.facts, str(refused.value)
+    assert (facts["silenced"], facts["budget"]["level"]) == (["bob"], "silent")
+    assert "nobody was woken: #dock is far over its budget" in text
+    assert "redischat wait dock --from bob --reply-to 3" in text

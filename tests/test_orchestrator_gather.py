@@ -182,3 +182,14 @@ async def test_a_barrier_that_cannot_be_is_refused(sit):
     with pytest.raises(ClaimTaken):
         await amy.barrier("dock", "taken", 1, timeout=LONG)
     assert [one.name for one in await amy.claims("dock")] == ["taken"]
+
+
+async def test_who_is_late_because_a_budget_let_nobody_be_woken_is_told_so(sit):
+    amy, bob, _ = await sit.trio()
+    (late, other) = await parts(amy.gather("dock", "calm", WORK, timeout=0))
+    assert (late.how, late.reason, other.reason) == ("late", None, None)
+    await bob.budget("dock", messages=1)
+    await bob.post("dock", "one", to="none")
+    (late, other) = await parts(amy.gather("dock", "loud", WORK, timeout=0))
+    assert late.how == other.how == "late"
+    assert late.reason == other.reason == "nobody was woken: #dock is far over its budget (see: redischat budget dock)"

@@ -78,7 +78,7 @@ async def listening(connection: AsyncConnection, flow: Generator[Any, Any, Any],
 
 
 async def streaming(connection: AsyncConnection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> AsyncGenerator[Shown]:
-    """What a flow shows, one by one, as models of one kind."""
+    """What a flow (wrapped as its client's seat does it) shows, one by one, as models of one kind."""
     errand = AsyncErrand(connection, flow)
     try:
         show = await errand.go()

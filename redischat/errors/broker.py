@@ -123,12 +123,42 @@ class NotDurable(CouldNotLook):
     code = "NOT_DURABLE"
 
     def sentence(self) -> str:
-        if not self.facts.get("done"):
-            text = "this broker cannot promise {asked}: {why}. Nothing was done. Leave out --durable, unset REDISCHAT_DURABLE, or use another one: redischat whoami"
-            return text.format_map(_Facts(self.facts))
-        what = "#{channel} {seq}" if self.facts.get("seq") else "it"
-        again = "the same command with --idem {idem}" if self.facts.get("idem") else "the same command"
-        text = f"{what} is stored, and not as safe as asked: on {{have}}, not on {{asked}}. If the broker fails now it may be lost. To ask again, which does nothing twice: {again}"
+        return f"{self.stands()}. {self._remedy()}"
+
+    def stands(self) -> str:
+        """What there is now and how safe it is, without what to do about it."""
+        facts = self.facts
+        what = (
+            "{task} of #{channel}" if facts.get("task") else "the lock {lock_id}" if facts.get("lock_id") else "#{channel} {seq}" if facts.get("seq") else "it"
+        )
+        safe = "not as safe as asked: on {have}, not on {asked}"
+        if facts.get("given_back"):
+            text = f"{what} was {safe}; it was given back, and you do not hold it"
+        elif not facts.get("done"):
+            text = "this broker cannot promise {asked}: {why}. Nothing was done"
+        elif self.holds:
+            text = f"you hold {what}, and that is {safe}. If the broker fails now it may be lost"
+        else:
+            text = f"{what} is stored, and {safe}. If the broker fails now it may be lost"
+        return text.format_map(_Facts(facts))
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a task or paths, and the caller has them now."""
+        return bool(self.facts.get("done") and (self.facts.get("task") or self.facts.get("lock_id")))
+
+    def _remedy(self) -> str:
+        if self.facts.get("given_back"):
+            text = "Try again when the copies are there, or ask for fewer; which broker this is: redischat whoami"
+        elif not self.facts.get("done"):
+            text = "Leave out --durable, unset REDISCHAT_DURABLE, or use another one: redischat whoami"
+        elif self.holds:
+            noun, what = ("task ", "{task}") if self.facts.get("task") else ("", "{lock_id}")
+            back = "release" if noun else "unlock"
+            text = f"To ask again, with the same --durable or --replicas: redischat {noun}renew {{channel}} {what}; to give it back: redischat {noun}{back} {{channel}} {what}"
+        else:
+            again = "the same command with --idem {idem}" if self.facts.get("idem") else "the same command"
+            text = f"To ask again, which does nothing twice: {again}"
         return text.format_map(_Facts(self.facts))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..calls import channels, messages, paths, sessions
 from ..calls.call import Listen, Show, plain
 from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, RecipientLeft, TimedOut, UnknownRecipient
-from . import reading
+from . import budgets, reading
 from .messages import helped
 from .presence import reached
 
@@ -32,7 +32,8 @@ def ask(who: Caller, channel: str, asked: Question, now: Callable[[], float]) ->
     """Post, and wait for the answer. Gives its record; shown before it is acked, where nothing unread stands before it.
 
     Raises:
-        TimedOut: with whether the one who was asked is ``live``. The question stands.
+        TimedOut: with whether the one who was asked is ``live``, and whether a budget kept it from being woken (``silenced``). The question stands.
+        NotDurable: thrown in at the first wait (:func:`redischat.flows.durable.durably`): it stands, and nobody waits for its answer.
         RecipientLeft, ChannelClosed, NoChannel: no answer can come any more.
     """
     until = now() + asked.seconds
@@ -97,13 +98,14 @@ def _timed_out(who: Caller, sent: dict[str, Any], asked: Question, circle: str |
     live = one["how"] != "absent"
     seen = f"last seen {one['last_active']}" if one["last_active"] else "never seen"
     standing = f"is live ({one['how']}, {seen})" if live else f"is not live ({seen})"
+    unwoken = budgets.unwoken(sent) if one["how"] != "listening" else ""
     what = (
-        f"{asked.agent} has not answered #{sent['seq']} in #{sent['channel']}, and {standing}. The question stands; wait on: "
+        f"{asked.agent} has not answered #{sent['seq']} in #{sent['channel']}, and {standing}{unwoken and '; ' + unwoken}. The question stands; wait on: "
         f"redischat wait {sent['channel']} --from {asked.agent} --reply-to {sent['seq']}"
     )
     raise TimedOut(
         what=what, seconds=f"{asked.seconds:g}", channel=sent["channel"], seq=sent["seq"], agent=asked.agent, live=live, how=one["how"],
-        last_active=one["last_active"], circle=circle,
+        last_active=one["last_active"], circle=circle, silenced=[asked.agent] if unwoken else [], budget=sent["budget"],
     )  # fmt: skip
 
 

@@ -65,6 +65,15 @@ def of_agents(keys: Keys, names: Iterable[str]) -> Flow:
     return own
 
 
+def unwoken(sent: dict[str, Any]) -> str:
+    """Why a message (as its post gave it) wakes nobody, if a budget is why; else ""."""
+    over = sent["budget"]
+    if not over or over["level"] != "silent":
+        return ""
+    why = f"{over['agent']} is far over a budget in #{sent['channel']}" if over["agent"] else f"#{sent['channel']} is far over its budget"
+    return f"nobody was woken: {why} (see: redischat budget {sent['channel']})"
+
+
 def now_ms() -> Any:
     """The broker's clock."""
     return plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)

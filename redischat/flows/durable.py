@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..calls.call import Call, plain
+from ..calls.call import Call, Listen, Show, plain
 from ..errors import BrokerRefused, Usage
 from ..errors.broker import BrokerTooOld, NotDurable
 
@@ -53,26 +53,29 @@ def durably(flow: Flow, copies: Copies) -> Flow:
     """Run a flow with a wait for copies behind each change, in the same write on the same connection. Gives what the flow gives; a dict with ``durable replicas``.
 
     Raises:
-        NotDurable: the server cannot tell (nothing was done), or fewer copies came in time (``done``: it is stored, and not undone).
+        NotDurable: the server cannot tell (nothing was done), or fewer copies came in time (``done``: it is stored, and not undone). Of what was said it is
+            thrown into the flow before that waits or shows anything, else raised at its end.
     """
     answer: Any = None
     failure: BaseException | None = None
-    least, key, able = None, "", False
+    behind, able, interrupted = _Behind(copies), False, False
     while True:
+        interrupted = interrupted or (failure is not None and not isinstance(failure, Exception))  # then it gives back, within 2 s
         try:
             asked = flow.throw(failure) if failure is not None else flow.send(answer)
         except StopIteration as end:
-            return _judged(end.value, copies, least, key)
+            return behind.judged(end.value)
         answer = failure = None
         calls = [asked] if isinstance(asked, Call) else asked if isinstance(asked, list) else []
         try:
-            if any(map(changes, calls)):
+            if any(map(changes, calls)) and not interrupted:
                 able = able or (yield from _able(copies))
                 *answers, got = yield [*calls, _wait(copies)]
-                least = got if least is None else (min(least[0], got[0]), min(least[1], got[1]))
-                key = next(filter(None, map(_key, calls)), key)
+                behind.note(calls, answers, got)
                 answer = answers[0] if isinstance(asked, Call) else answers
             else:
+                if isinstance(asked, (Listen, Show)):
+                    behind.said()
                 answer = yield asked
         except GeneratorExit:
             flow.close()
@@ -115,15 +118,55 @@ def _key(call: Call) -> str:
     return next((key.split(":", 6)[6] for key in call.keys if key.split(":", 3)[2:3] == ["i"]), "")
 
 
-def _judged(result: Any, copies: Copies, got: tuple[int, int] | None, key: str) -> Any:
-    """What the flow gave, if there are copies enough of what it changed."""
-    if got is None:
-        return result
-    copies.got = got
-    facts = result if isinstance(result, dict) else {}
-    if got[0] < copies.disk or got[1] < copies.replicas:
-        place = {name: facts[name] for name in ("channel", "seq") if name in facts}
-        raise NotDurable(
-            asked=copies.told(1, copies.replicas), have=copies.told(*got), replicas=got[1], disk=bool(got[0]), idem=key or None, done=True, **place
-        )
-    return {**facts, "durable": copies.disk, "replicas": got[1]} if facts else result
+class _Behind:
+    """What was changed so far, and how many copies there are behind all of it."""
+
+    def __init__(self, copies: Copies) -> None:
+        self._copies = copies
+        self._least: tuple[int, int] | None = None
+        self._key = ""
+        self._place: dict[str, Any] = {}
+
+    def note(self, calls: list[Call], answers: list[Any], got: tuple[int, int]) -> None:
+        """These were done, with so many copies."""
+        self._least = got if self._least is None else (min(self._least[0], got[0]), min(self._least[1], got[1]))
+        for call, answer in zip(calls, answers, strict=True):
+            if key := _key(call):
+                self._key, self._place = key, _facts(answer)
+
+    def said(self) -> None:
+        """Judge what was said before the flow goes on to wait for what comes of it."""
+        if self._key:
+            self._judge({})
+
+    def judged(self, result: Any) -> Any:
+        """What the flow gave, if there are copies enough of what it changed."""
+        if self._least is None:
+            return result
+        self._judge(_facts(result))
+        return {**result, "durable": self._copies.disk, "replicas": self._least[1]} if isinstance(result, dict) and result else result
+
+    def _judge(self, facts: dict[str, Any]) -> None:
+        if self._least is None:
+            return
+        copies, got = self._copies, self._least
+        copies.got = got
+        if got[0] < copies.disk or got[1] < copies.replicas:
+            place = {name: value for name, value in {**self._place, **facts}.items() if name in ("channel", "seq")}
+            raise NotDurable(
+                asked=copies.told(1, copies.replicas), have=copies.told(*got), replicas=got[1], disk=bool(got[0]), idem=self._key or None, done=True,
+                **place, **_held(facts),
+            )  # fmt: skip
+
+
+def _facts(result: Any) -> dict[str, Any]:
+    """What a flow or a Call gave, or the first of several things."""
+    first = result[0] if isinstance(result, tuple) and result else result
+    return first if isinstance(first, dict) else {}
+
+
+def _held(got: dict[str, Any]) -> dict[str, Any]:
+    """The task or the paths that the caller holds by now: asking for the next one again would take another."""
+    if "lock_id" in got:
+        return {"lock_id": got["lock_id"], "token": got["token"]}
+    return {"task": got["id"], "token": got["token"], "how": got["how"]} if "token" in got and "id" in got else {}

@@ -9,8 +9,9 @@ from .. import names
 from ..calls import channels, messages, tasks
 from ..calls.call import Listen, Once, Show, ms_of, plain
 from ..errors import KeyReused, RecipientLeft, UnknownRecipient
+from ..errors.broker import NotDurable
 from ..errors.tasks import TaskAlreadyExists, TaskInvalidRecord
-from . import fields
+from . import budgets, fields
 from .messages import helped
 from .tasks import looked
 
@@ -56,10 +57,10 @@ def gather(who: Caller, channel: str, wanted: Wanted, now: Callable[[], float]) 
     """
     until = now() + wanted.seconds
     begun = {agent: one["status"] != "open" for agent, one in (yield from _made(who, channel, wanted)).items()}
-    yield from _tell(who, channel, wanted, [agent for agent, is_begun in begun.items() if not is_begun])
+    unwoken = yield from _tell(who, channel, wanted, [agent for agent, is_begun in begun.items() if not is_begun])
     over: set[str] = set()
     died: dict[str, Any] = {}
-    heard: str | None = yield Listen([who.keys.live(channel)], until)
+    heard: str | None = yield from _begun(who, channel, until)
     look_at = until
     ours = {"audit " + id_.lower() for id_ in wanted.ids.values()}
     while True:
@@ -69,11 +70,20 @@ def gather(who: Caller, channel: str, wanted: Wanted, now: Callable[[], float]) 
             if len(over) == len(wanted.ids):
                 return
             if heard is None and now() >= until:
-                yield from _late({agent: one for agent, one in found.items() if agent not in over})
+                yield from _late({agent: one for agent, one in found.items() if agent not in over}, unwoken)
                 return
             ends = [ms_of(one["lease_expires_at"]) - now_ms for one in found.values() if one["lease_expires_at"] and not one["stale"]]
             look_at = now() + min(ends) / 1000 + ROOM_TO_SETTLE_S if ends else until
         heard = yield Listen([who.keys.live(channel)], min(until, look_at))
+
+
+def _begun(who: Caller, channel: str, until: float) -> Flow:
+    """The first wait, with all of it made and told: what is not safe enough is refused here."""
+    try:
+        return (yield Listen([who.keys.live(channel)], until))
+    except NotDurable as error:
+        error.facts["idem"] = None  # the same gather draws the same keys
+        raise
 
 
 def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
@@ -109,13 +119,18 @@ def _found(who: Caller, channel: str, wanted: Wanted, *, whole: bool = True) -> 
 
 
 def _tell(who: Caller, channel: str, wanted: Wanted, waiting: list[str]) -> Flow:
-    """Ring those who have not begun. The same letter to the same ones is stored once a day, however often the gather goes on."""
+    """Ring those who have not begun. The same letter to the same ones is stored once a day, however often the gather goes on.
+
+    Gives why it wakes nobody, if a budget keeps it from that; else "".
+    """
+    why = ""
     for at in range(0, len(waiting), names.NAMED):
         some = waiting[at : at + names.NAMED]
         draft = messages.Draft(wanted.letter(channel), to=some, title=wanted.name, status="task")
         key = sha1(" ".join(sorted(one.lower() for one in some)).encode()).hexdigest()
         with suppress(KeyReused):  # told today, with another brief
-            yield messages.post(who, channel, draft, once=Once(f"gather {wanted.name} {key}"))
+            why = budgets.unwoken((yield messages.post(who, channel, draft, once=Once(f"gather {wanted.name} {key}")))) or why
+    return why
 
 
 def _shown(found: dict[str, dict[str, Any]], over: set[str], died: dict[str, Any]) -> Flow:
@@ -132,9 +147,10 @@ def _shown(found: dict[str, dict[str, Any]], over: set[str], died: dict[str, Any
         yield Show([row], [], lambda _: plain("PING"))
 
 
-def _late(left: dict[str, dict[str, Any]]) -> Flow:
+def _late(left: dict[str, dict[str, Any]], unwoken: str) -> Flow:
     for agent, one in left.items():
-        yield Show([_row(agent, "late", one)], [], lambda _: plain("PING"))
+        row = _row(agent, "late", one)
+        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [], lambda _: plain("PING"))
 
 
 def _row(agent: str, how: str, one: dict[str, Any]) -> dict[str, Any]:

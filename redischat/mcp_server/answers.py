@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
 
+from ..errors.broker import NotDurable
 from ..text import inert
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def answered(record: dict[str, Any], text: str | None = None) -> CallToolResult:
 
 def refused(error: ChatError) -> CallToolResult:
     """A refusal: marked as an error, with its stable code and a sentence that says what to do."""
-    told = clean(error.record())
+    told = clean(_stored(error) if isinstance(error, NotDurable) and error.facts.get("done") else error.record())
     facts = {name: value for name, value in told.items() if len(_json(value)) <= HALF // 4}
     message = str(told["message"])[: HALF // 2]
     facts |= {"next": HERE[error.code]} if error.code in HERE else {}
@@ -100,6 +101,18 @@ def refused(error: ChatError) -> CallToolResult:
         structured_content={**facts, "error": error.code, "message": message},
         is_error=True,
     )
+
+
+def _stored(error: NotDurable) -> dict[str, Any]:
+    """The refusal that is none: it is done. No tool takes a key, so calling it again would do it once more."""
+    if error.facts.get("task"):
+        again = "task_claim with this task asks for copies again, task_release gives it back"
+    elif error.holds:
+        again = "lock with the same paths asks for copies again, unlock gives them back"
+    else:
+        again = "that would do it twice"
+    text = f"{error.stands()}. It IS done: do not call this tool again for it; {again}"
+    return {**{name: value for name, value in error.record().items() if name != "idem"}, "message": text}
 
 
 def clean(value: Any) -> Any:

@@ -13,7 +13,8 @@ class Gathered(Record):
     """What became of one agent's part in a gather.
 
     ``how``: done (``result``: what it left with the task), refused (blocked or cancelled, ``reason``), died (its lease ran out: whoever recovers the task may
-    finish it, and that comes then), late (not over when the time was up: ``task.status`` open was never begun).
+    finish it, and that comes then), late (not over when the time was up: ``task.status`` open was never begun, perhaps because a budget kept everybody from
+    being woken: ``reason`` says so).
     """
 
     agent: str

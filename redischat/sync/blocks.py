@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..calls import paths, tasks
 from ..calls.call import Once
 from ..errors import ChatError
+from ..errors.broker import NotDurable
 from ..flows import fields
 from ..flows import paths as locking
 from ..flows import tasks as board
@@ -19,29 +20,37 @@ from .renewal import Keeping
 if TYPE_CHECKING:
     import threading
     from collections import Counter
+    from collections.abc import Callable, Generator
     from types import TracebackType
     from typing import Any, Literal, Self
 
     from ..calls.call import Caller
     from .connection import Connection
 
+    Flow = Generator[Any, Any, Any]
+
 REASON_CHARS = 200  # of what an error says, in a task's reason
 
 
 class Hold:
-    """Who holds something, in which channel (as keys hold it), for how long at a time, and over which connection."""
+    """Who holds something, in which channel (as keys hold it), for how long at a time, over which connection, and how a flow is wrapped there."""
 
-    __slots__ = ("channel", "connection", "ms", "who")
+    __slots__ = ("_wrapped", "channel", "connection", "ms", "who")
 
-    def __init__(self, connection: Connection, who: Caller, channel: str, ms: int) -> None:
-        self.connection, self.who, self.channel, self.ms = connection, who, channel, ms
+    def __init__(self, connection: Connection, wrapped: Callable[[Flow], Flow], who: Caller, channel: str, ms: int) -> None:
+        self.connection, self._wrapped, self.who, self.channel, self.ms = connection, wrapped, who, channel, ms
+
+    def drive(self, flow: Flow) -> Any:
+        """Run a flow as the client does whose block it is: with as many copies."""
+        return drive(self.connection, self._wrapped(flow))
 
 
 class Locked(PathLock):
     """Paths that the caller holds now, as :class:`PathLock` says.
 
     As a block, ``with chat.lock(...) as lock``, they are renewed until its end and let go of there. ``lost`` is set if they became somebody else's
-    before: then the clean end of the block raises ``PathLockOwnerMismatch`` or ``PathLockNotFound``.
+    before: then the clean end of the block raises ``PathLockOwnerMismatch`` or ``PathLockNotFound``. Of a durable client the end waits for copies and may
+    raise ``NotDurable``; renewals do not wait: one that is lost shortens the lease.
     """
 
     _hold: Hold
@@ -85,7 +94,7 @@ class Locked(PathLock):
             return
         hold = self._hold
         try:
-            drive(hold.connection, locking.unlock(hold.who, hold.channel, None, [(one, "") for one in ids], Once()))
+            hold.drive(locking.unlock(hold.who, hold.channel, None, [(one, "") for one in ids], Once()))
         except ChatError as refused:
             _tell(error, refused)
 
@@ -95,6 +104,7 @@ class Work(Task):
 
     Its lease is renewed until the end of the block. A clean end is done; an error gives it back with the error as reason, or blocks it (``on_error``);
     cancelled it goes back. :meth:`done`, :meth:`block` and :meth:`release` end it before. ``lost`` is set if it became somebody else's: then ending it raises.
+    Of a durable client ending it waits for copies, and ``NotDurable`` with ``done`` says that it is over all the same; renewals do not wait.
     """
 
     _hold: Hold
@@ -135,7 +145,11 @@ class Work(Task):
 
     def _move(self, verb: str, *, reason: str = "", result: str = "") -> None:
         hold = self._hold
-        drive(hold.connection, board.move(hold.who, hold.channel, self.id, verb, Once(), fence=self.token, reason=reason, result=result))
+        try:
+            hold.drive(board.move(hold.who, hold.channel, self.id, verb, Once(), fence=self.token, reason=reason, result=result))
+        except NotDurable as error:
+            self._over = bool(error.facts["done"])
+            raise
         self._over = True
 
     def __enter__(self) -> Self:
@@ -156,6 +170,22 @@ class Work(Task):
             self._move(verb, reason=_why(error) if failed else "")
         except ChatError as refused:
             _tell(error, refused)
+
+
+def undone(connection: Connection, error: NotDurable, flow: Flow) -> None:
+    """What was taken and is not as safe as asked goes back (``flow``), for nobody gets it into a hand; the error says so."""
+    if not error.facts["done"]:
+        flow.close()
+        return
+
+    def back() -> None:
+        try:
+            drive(connection, flow)
+        except ChatError:
+            return  # it was held before and stays so, or the broker is gone and the lease runs out: the error says that it is held
+        error.facts.update(done=False, given_back=True)
+
+    back()
 
 
 def _tell(error: BaseException | None, refused: ChatError) -> None:

@@ -79,7 +79,7 @@ def listening(connection: Connection, flow: Generator[Any, Any, Any], lease: Lea
 
 
 def streaming(connection: Connection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> Generator[Shown]:
-    """What a flow shows, one by one, as models of one kind."""
+    """What a flow (wrapped as its client's seat does it) shows, one by one, as models of one kind."""
     errand = Errand(connection, flow)
     try:
         show = errand.go()

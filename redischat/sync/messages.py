@@ -194,7 +194,7 @@ class Messages(Seat):
         held = Lease((self if as_ is None else self.as_(as_))._me(), fresh(6), lease)  # noqa: SLF001 - of the same class
         seconds = inf if timeout is None else names.seconds("timeout", timeout)
         asked = reading.Waiting([room(one) for one in channels], seconds=seconds, which="any", limits=reading.Limits(1, lease_ms=held.ms), endless=True)
-        return listening(self._connection, reading.wait(held.who, asked, held.key, time.monotonic), held)
+        return listening(self._connection, self._wrapped(reading.wait(held.who, asked, held.key, time.monotonic)), held)
 
     def take(self, *channels: str, limit: int | None = None, lease: float = LEASE_S) -> Take:
         """What is new, for one ``with``: acked at its clean end; given back when it fails, to come again, marked ``repeat``.
@@ -206,7 +206,8 @@ class Messages(Seat):
         """
         held = Lease(self._me(), fresh(6), lease)
         rooms = [room(one) for one in channels]
-        return Take(self._connection, reading.read(held.who, rooms, held.key, _limits(limit, held.ms), time.monotonic), held)
+        flow = reading.read(held.who, rooms, held.key, _limits(limit, held.ms), time.monotonic)
+        return Take(self._connection, self._wrapped(flow), held)
 
 
 def _limits(count: int | None, lease_ms: int = calls.LEASE_MS) -> reading.Limits:

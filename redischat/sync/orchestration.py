@@ -12,9 +12,11 @@ from ..calls.call import Once, fresh
 from ..calls.messages import Draft
 from ..calls.tasks import LEASE_S
 from ..errors import Usage
+from ..errors.broker import NotDurable
 from ..flows import asking, fields, gathering, happenings, meeting, work
+from ..flows import tasks as board
 from ..models import Gathered, Happening, Meeting, Message
-from .blocks import Work, Hold
+from .blocks import Work, Hold, undone
 from .delivery import streaming
 from .messages import STATUS, Messages
 from .seat import room
@@ -54,6 +56,7 @@ class Orchestration(Tasks, Messages):
             NothingReady: there is none, or none within ``wait`` seconds; ``why`` says what keeps the others.
             LeaseConflict, LeaseRecoveryRequired, TaskNotFound, ...: as of :meth:`task_claim`.
             LeaseStaleToken, LeaseOwnerMismatch: at the clean end of a block whose task was lost.
+            NotDurable: there are too few copies. A task that was taken just now was given back (``given_back``).
         """
         return self._claimed(channel, task, ttl=ttl, wait=wait, steal_expired=steal_expired, on_error=on_error)
 
@@ -65,8 +68,14 @@ class Orchestration(Tasks, Messages):
             "" if task is None else fields.task(task), ms, wait=None if wait is None else fields.waited("wait", wait), steal=steal_expired,
             repository=self._repository(),
         )  # fmt: skip
-        got: tuple[dict[str, Any], dict[str, Any]] = self._drive(work.take(who, name, wanted, time.monotonic))
-        return Work.model_validate(got[1]).hand(Hold(self._connection, who, name, ms), on_error)
+        try:
+            got: tuple[dict[str, Any], dict[str, Any]] = self._drive(work.take(who, name, wanted, time.monotonic))
+        except NotDurable as error:
+            if error.facts["done"] and error.facts["how"] != "renewed":
+                task, fence = error.facts["task"], error.facts["token"]
+                undone(self._connection, error, board.move(who, name, task, "release", Once(), fence=fence, reason="not as durable as asked"))
+            raise
+        return Work.model_validate(got[1]).hand(Hold(self._connection, self._wrapped, who, name, ms), on_error)
 
     def ask(
         self,
@@ -87,7 +96,9 @@ class Orchestration(Tasks, Messages):
         meanwhile is found.
 
         Raises:
-            TimedOut: no answer within ``timeout`` seconds; ``live``, ``how`` and ``last_active`` say how it is with ``agent``, ``seq`` which message stands.
+            TimedOut: no answer within ``timeout`` seconds; ``live``, ``how`` and ``last_active`` say how it is with ``agent``, ``seq`` which message stands,
+                ``silenced`` (with ``budget``) whom a budget kept from being woken.
+            NotDurable: there are too few copies of the question, which stands; nobody waited. With ``idem`` as it says it is asked no second time.
             UnknownRecipient, NotMember, NoChannel, KeyReused: nothing was asked.
             RecipientLeft: before (nothing was asked), or meanwhile. ChannelClosed: likewise.
         """
@@ -122,12 +133,14 @@ class Orchestration(Tasks, Messages):
         Raises:
             UnknownRecipient, RecipientLeft, NotMember, TaskChannelNotFound: no task was made.
             KeyReused: there is a gather of that name with another title for an agent.
+            NotDurable: tasks and message are made, with too few copies. The same gather again asks for copies again, and makes nothing twice.
             TaskInvalidId, TaskInvalidTitle, Usage: nothing was sent.
         """
         if not tasks or len({agent.lower() for agent in tasks}) < len(tasks):
             raise Usage(message="a gather is for one or more agents, each named once: {'amy': 'Review src/a.py'}")
         wanted = gathering.Wanted(name, tasks, brief=brief, priority=priority, seconds=names.seconds("timeout", timeout))
-        return streaming(self._connection, gathering.gather(self._holder(), fields.channel(channel), wanted, time.monotonic), Gathered)
+        flow = gathering.gather(self._holder(), fields.channel(channel), wanted, time.monotonic)
+        return streaming(self._connection, self._wrapped(flow), Gathered)
 
     def barrier(self, channel: str, name: str, parties: int | Sequence[str], *, timeout: float = MEET_S) -> Meeting:  # noqa: ASYNC109 - the verb's own
         """Wait until so many agents, or all that are named, have come to the barrier ``name``: then all of them go on.
@@ -156,4 +169,4 @@ class Orchestration(Tasks, Messages):
         """
         seconds = inf if timeout is None else names.seconds("timeout", timeout)
         watcher = happenings.Watch(self._who, [room(one) for one in channels], since, seconds)
-        return streaming(self._connection, happenings.watch(watcher, time.monotonic), Happening)
+        return streaming(self._connection, self._wrapped(happenings.watch(watcher, time.monotonic)), Happening)

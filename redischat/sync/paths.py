@@ -11,10 +11,11 @@ from .. import names, repository
 from ..calls import paths as calls
 from ..calls.call import Once, fresh
 from ..errors import Usage
+from ..errors.broker import NotDurable
 from ..flows import path_fields as fields
 from ..flows import paths as flows
 from ..models import Locks, PathCheck, PathLock, Unlocked
-from .blocks import Locked, Hold
+from .blocks import Locked, Hold, undone
 from .seat import Seat
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Paths(Seat):
         Raises:
             PathLockConflict: another holds one of them, or stands in line for it: ``path asked holder mode expires_at lock_id reason in_line``.
             PathLockRecoveryRequired: it ran out, and nobody recovered it.
+            NotDurable: there are too few copies. What was taken just now was given back (``given_back``).
             TimedOut: not free within ``wait`` seconds. Deadlock: waiting would never end. PathLockLineFull: 50 stand in line already.
             PathLockInvalidPath, PathLockPathOutsideWorkspace, PathLockTooMany, ...: nothing was changed.
         """
@@ -69,8 +71,12 @@ class Paths(Seat):
             fields.some(_each(place, paths, glob=glob)), fresh(16), lease_ms=fields.lease_ms(ttl), reason=fields.reason(reason), shared=shared,
             wait=None if wait is None else names.seconds("wait", wait), steal_expired=steal_expired,
         )  # fmt: skip
-        got = Locked.model_validate(self._drive(flows.lock(who, room, place, asked, time.monotonic)))
-        return got.hand(Hold(self._connection, who, room, asked.lease_ms), self._blocks)
+        try:
+            got = Locked.model_validate(self._drive(flows.lock(who, room, place, asked, time.monotonic)))
+        except NotDurable as error:
+            undone(self._connection, error, flows.unlock(who, room, place, [(asked.id, "")], Once()))
+            raise
+        return got.hand(Hold(self._connection, self._wrapped, who, room, asked.lease_ms), self._blocks)
 
     def check(self, channel: str, *paths: str, token: int | None = None, glob: bool = False, repo: str | None = None) -> PathCheck:
         """Who holds these paths, what lies in them, or what they lie in? Changes nothing; needs no identity: with one, its own locks are ``mine``.

@@ -117,8 +117,12 @@ class Seat:
         return self._drive(alone(call))
 
     def _drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None, *, copies: Copies | None = None) -> Any:
+        return drive(self._connection, self._wrapped(flow, copies), show)
+
+    def _wrapped(self, flow: Generator[Any, Any, Any], copies: Copies | None = None) -> Generator[Any, Any, Any]:
+        """A flow as every verb runs it: refused in a workspace of another format, and done only with the copies that are asked for."""
         flow, copies = checked(flow, self._keys), copies or self._copies
-        return drive(self._connection, durably(flow, copies) if copies else flow, show)
+        return durably(flow, copies) if copies else flow
 
     def disconnect(self) -> None:
         """Give the connections back. A verb that is called afterwards opens new ones.

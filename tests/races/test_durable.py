@@ -156,3 +156,18 @@ def test_what_only_costs_a_repetition_is_not_waited_for():
     assert not durable.changes(messages.take(caller(ME), ["dock"], "l"))
     assert not durable.changes(tasks.look(KEYS, "dock"))
     assert not durable.changes(plain("PING"))
+
+
+def test_what_is_given_back_when_interrupted_waits_for_no_copies():
+    def flow():
+        try:
+            yield messages.post(caller(ME), "dock", messages.Draft("x"), once=Once())
+        except BaseException:
+            yield tasks.move(caller(ME), "dock", "t-1", "release", once=Once())
+            raise
+
+    driven = durably(flow(), Copies(replicas=1))
+    assert len(driven.send(None)) == 2, "the post, and the wait"
+    assert driven.throw(KeyboardInterrupt()).script.name == "task_move"
+    with pytest.raises(KeyboardInterrupt):
+        driven.send({})
