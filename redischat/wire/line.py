@@ -10,7 +10,7 @@ import hiredis
 
 from ..calls.call import ANSWER_S, CONNECT_S, KEEPALIVE
 from ..errors import ChatError, Usage
-from ..errors.broker import Unreachable, of_server
+from ..errors.broker import MaxClients, Unreachable, of_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,10 +128,23 @@ class Line:
             left = calls[len(done) :]
             words = [call.words() for call in left]
             self.send([one for call in words for one in (("ASKING",), call)] if asking else words)
-            replies = [self._answer(asking=asking) for _ in left]
+            replies = self._answers(len(left), asking=asking)
             again = (i for i, (call, one) in enumerate(zip(left, replies, strict=True)) if isinstance(one, hiredis.ReplyError) and call.otherwise(str(one)))
             done += replies[: next(again, len(left))]
         return done
+
+    def _answers(self, count: int, *, asking: bool) -> list[Any]:
+        """So many replies. A server that has no room says so once, whatever was asked, and hangs up."""
+        found: list[Any] = []
+        try:
+            while len(found) < count:
+                found.append(self._answer(asking=asking))
+        except ConnectionError:
+            said = of_server(str(found[0]), self.place.shown) if found and isinstance(found[0], hiredis.ReplyError) else None
+            if isinstance(said, MaxClients):
+                raise said from None
+            raise
+        return found
 
     def _answer(self, *, asking: bool) -> Any:
         if asking:
