@@ -50,11 +50,14 @@ class World:
 
     def take(self, cards: dict[str, Card]) -> None:
         """These are its sessions from now on: those that live, and those that have ended."""
+        before = self.cards.keys()
         self.cards = {session: card for session, card in cards.items() if not card.get("ended")}
         self.over = {session: card for session, card in cards.items() if card.get("ended")}
         for known in (self.later, self._rung, self._tried, self._records):
             for session in known.keys() - self.cards.keys():
                 del known[session]
+        for session in self.cards.keys() - before:
+            self.later[session] = time.monotonic()  # what rang for its agent before its card was here (after /clear) is made good
 
     def beat(self) -> None:
         """Say of all sessions that they are there, one call; learn what they do; give up wakes that did not land; let go of what ended ones held."""
