@@ -191,6 +191,7 @@ def test_the_command_sets_it_says_how_much_is_used_and_the_receipt_tells_who_is_
     amy("open", "dock", "--as", "amy", "--members", "bob")
     bob("join", "dock", "--as", "bob")
     assert "#dock has no budget. Set one: redischat budget dock --messages 50 --per 1h" in amy("budget", "dock").out
+    assert "not how much: redischat budget dock --messages 50 --per 2h" in amy("budget", "dock", "--per", "2h", "--as", "amy", code=64).err
     told = amy("budget", "dock", "--messages", "2", "--per", "1h", "--as", "amy").out
     assert told.startswith("budget of #dock: 0 of 2 messages in 1h")
     said = [amy("say", "dock", f"word {n}", "--to", "bob", "--as", "amy").out for n in range(1, 5)]

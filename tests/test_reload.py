@@ -268,6 +268,7 @@ def test_what_macos_refuses_is_told_and_not_tried_again_at_once(mac, call):
 def test_no_osascript_is_told(mac, call):
     mac.programs.joinpath("osascript").unlink()
     refused(call, "RELOAD_FAILED", force=True)
+    assert not mac.acted
 
 
 def test_a_program_that_hangs_is_given_up(mac, call, monkeypatch):

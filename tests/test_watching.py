@@ -182,6 +182,11 @@ def test_a_person_reads_along_while_agents_work_until_interrupted(town):
     assert reader.wait(20) == 0
 
 
+def test_a_watch_of_no_channel_is_refused_before_anything_is_said(town):
+    refused = town.person()("watch", "nowhere", code=1)
+    assert (refused.error, refused.err.count("\n"), "watching" in refused.err) == ("NO_CHANNEL", 1, False)
+
+
 def test_a_watch_of_one_channel_ends_with_it(town):
     heron, _ = town.pair()
     reader = town.person().start("watch", "dock", "--json")

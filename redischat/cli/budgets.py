@@ -39,7 +39,9 @@ def budget(
     """Set a budget, take it off, or say how much is used."""
     room, whose, bounds = names.same(names.channel(channel)), names.agent(agent) if agent else "", (messages, characters)
     asked = [one for one in bounds if one is not None]
-    if (off and (asked or per)) or any(one <= 0 for one in asked) or (per and not asked):
+    if per and not asked and not off:
+        raise Usage(message=f"--per says in how long, not how much: redischat budget {room} --messages 50 --per {per}")
+    if (off and (asked or per)) or any(one <= 0 for one in asked):
         raise Usage(message=f"a budget is a number above 0, or --off: redischat budget {room} --messages 50 --per {_PER}; redischat budget {room} --off")
     if not off and not asked:
         return _show(seat, room, whose.lower())

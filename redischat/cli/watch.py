@@ -6,6 +6,7 @@ import time
 
 from .. import names
 from ..flows import watching
+from ..flows.channels import known
 from ..text import message
 from .show import put, records, say
 
@@ -24,6 +25,8 @@ def watch(seat: Seat, *, channels: tuple[str, ...] = (), last: int | None = None
     """Show what is said and changed as it happens, until ^C. Moves no mark, and needs no identity."""
     who = seat.onlooker()
     rooms = list(dict.fromkeys(names.same(names.channel(one)) for one in channels))
+    for room in rooms:
+        seat.drive(known(who, room))  # refused before anything is said
     say(f"watching {', '.join('#' + one for one in rooms) or 'all channels'}; ^C ends it. Nothing counts as read; an agent's way is: redischat wait")
     last = last if last is not None else LAST if rooms else 0
     until = time.monotonic() + (timeout if timeout is not None else FOREVER_S)
