@@ -70,6 +70,10 @@ MUTANTS = [
         "tests/test_watching.py::test_whatever_happens_between_two_commands_nothing_is_missed_and_nothing_comes_twice[1]",
     ),
     Mutant(
+        "a ring before its session is known is lost", "redischat/waker/world.py", "for session in self.cards.keys() - before:", "for session in set[str]():",
+        "tests/test_waker.py::test_a_message_right_after_a_clear_rings_the_session_that_goes_on",
+    ),
+    Mutant(
         "a channel opened later is not watched", "scripts/channel_open.lua", '    redis.call("SPUBLISH", opened, channel)\n', "",
         "tests/test_watching.py::test_channels_that_come_and_go_are_told_when_all_are_watched",
     ),

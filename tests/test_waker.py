@@ -150,6 +150,23 @@ def test_a_message_for_everyone_rings_all_and_one_for_nobody_none(dock, town):
 
 
 @pytest.mark.usefixtures("waker")
+def test_a_message_right_after_a_clear_rings_the_session_that_goes_on(dock, town, monkeypatch):
+    amy, bob = dock
+    bob("SessionStart", source="startup")
+    said(amy, "first", "bob")
+    assert bob.rung()
+    bob("UserPromptSubmit", prompt="go")
+    bob("Stop")
+    monkeypatch.setattr(run, "LOOK_S", 2.0)  # the waker does not know the new id yet when it rings for bob
+    bob("SessionEnd", reason="clear")
+    after = Session(town, "bob-after-the-clear", "bob")
+    after("SessionStart", source="clear")
+    after("Stop")
+    said(amy, "second", "bob")
+    assert after.rung()
+
+
+@pytest.mark.usefixtures("waker")
 def test_a_session_that_joins_later_is_heard_in_its_new_channel(dock):
     amy, bob = dock
     bob("SessionStart", source="startup")
