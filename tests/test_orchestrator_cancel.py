@@ -315,12 +315,12 @@ async def test_a_group_that_fails_leaves_nothing_behind(sit):  # noqa: C901 - se
     async def lock(chat):
         while True:
             async with chat.lock("dock", "a", wait=LONG, ttl=60, repo=REPO):
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)  # its work
 
     async def claim(chat):
         while True:
             async with chat.claim_task("dock", wait=LONG):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.02)  # its work
 
     async def ask():
         await amy.ask("dock", "carl", "there?", timeout=LONG)
@@ -330,7 +330,7 @@ async def test_a_group_that_fails_leaves_nothing_behind(sit):  # noqa: C901 - se
             return [part async for part in gathering]
 
     async def fail():
-        await asyncio.sleep(dice.uniform(0, 0.08))
+        await asyncio.sleep(dice.uniform(0, 0.08))  # a random moment is what is tried
         raise ZeroDivisionError
 
     for n in range(ROUNDS):

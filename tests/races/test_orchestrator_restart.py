@@ -38,7 +38,7 @@ from redischat import Client
 
 with Client(sys.argv[1], agent="bob", workspace="w") as chat, chat.claim_task("board", ttl=0.6, wait=60) as task:
     print(task.id, flush=True)
-    time.sleep(60)
+    time.sleep(60)  # at work until it is killed
 """
 
 
