@@ -125,6 +125,8 @@ TOLD = [
      f"{EVENTS}test_what_could_not_be_shown_stays_new"),
     ("an event's key stands for any event", "scripts/event_post.lua", 'if entry and entry[2][12] ~= body then return {"other", n} end', "",
      f"{EVENTS}test_a_retry_is_one_event_and_a_key_means_one_event{FAKE}"),
+    ("^C while a page is marked is no end of following", "redischat/flows/events.py", "        if wanted.follow is None:\n            raise\n", "        raise\n",
+     f"{EVENTS}test_whatever_an_interrupt_meets_following_ends_and_what_was_shown_is_marked"),
     ("an earlier channel's mark counts", "redischat/flows/events.py", "for n, epoch in found if epoch == place[0]", "for n, epoch in found",
      f"{EVENTS}test_what_was_read_of_an_earlier_channel_is_not_held_against_the_next{FAKE}"),
     ("what is over is an open task", "redischat/flows/summary.py", 'for one in tasks if one["status"] not in _OVER]', "for one in tasks]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import fakeredis
 import pytest
@@ -12,13 +13,14 @@ from seats import bodies, until
 
 from redischat import Client
 from redischat.calls import messages as calls
-from redischat.calls.call import Caller, plain
+from redischat.calls.call import Caller, Show, plain
 from redischat.errors import (
     BrokerRefused,
 )
 from redischat.keys import Keys
 from redischat.lua import script
 from redischat.sync.connection import Connection
+from redischat.wire import Wire
 
 LONG = 20  # seconds; every such wait ends much earlier
 
@@ -152,3 +154,55 @@ async def test_an_idle_connection_that_the_server_closed_is_replaced_without_a_w
     amy, _ = await seated(real.url).pair()
     real.ask("CLIENT", "KILL", "TYPE", "normal")
     assert (await amy.post("dock", "x")).seq == 1
+
+
+def test_an_interrupt_between_any_two_steps_of_a_verb_is_settled_by_it():
+    """^C at each line of the loop that drives a verb: the verb hears of it, once it has begun."""
+    told = []
+    for at in range(1, 100):
+        heard = []
+        broken = interrupted(at, lambda: Wire("unix:///nowhere").drive(showing(heard)))  # noqa: B023 - called at once
+        if not broken:
+            break
+        told.append(heard[-1] if heard else "not begun")
+    assert told.count("told") > 3 * SHOWS
+    assert [one for one in told if one not in ("not begun", "told", "done")] == []
+
+
+SHOWS = 3
+
+
+def showing(heard):
+    """A verb that asks for nothing but what needs no broker."""
+    heard.append("begun")
+    try:
+        for _ in range(SHOWS):
+            yield Show([], [], plain)
+        heard.append("done")
+    except KeyboardInterrupt:
+        heard.append("told")
+        raise
+
+
+def interrupted(at, work):
+    """Do the work, with ^C where its driver reaches its line number ``at``. False: it has fewer."""
+    reached = 0
+
+    def trace(frame, event, _):
+        nonlocal reached
+        if frame.f_code is not Wire.drive.__code__:
+            return None
+        reached += event == "line"
+        if event == "line" and reached == at:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False

@@ -11,18 +11,22 @@ from typing import Any
 
 import pydantic
 import pytest
+from folders import AMY, BOB, Chat, real_server
 from seats import bodies
 from waiting import wait_until
 
 import redischat
-from redischat.calls.event_form import PRIMITIVES, STATUSES, checked
+from redischat.calls.call import Listen, Once, Show, plain
+from redischat.calls.event_form import PRIMITIVES, STATUSES, checked, draft
 from redischat.errors import KeyReused, NoChannel, NoIdentity, NotYou, TooLarge
 from redischat.errors.events import EventInvalidType, EventRefused
+from redischat.flows import events as flows
 
 SCHEMA = json.loads((Path(redischat.__file__).parent / "models" / "event.schema.json").read_text("utf-8"))
 TS = "2026-12-01T10:00:00.000Z"
 STATUS = {"schema_version": 1, "event": "status", "agent": "amy", "harness": "codex", "ts": TS, "status": "ready"}
 CAPABILITY = {"schema_version": 1, "event": "capability", "agent": "amy", "harness": "codex", "ts": TS, "primitives": ["wait", "messages"]}
+FOREVER = float("inf")
 EVENTS, MARKS = "rc1:{default}:ch:dock:events", "rc1:{default}:ch:dock:event_marks"
 
 
@@ -480,6 +484,55 @@ def test_following_shows_events_as_they_come_until_interrupted(town):
     follower.send_signal(signal.SIGINT)
     assert follower.wait(20) == 0
     assert lynx("event", "read", "dock", "--new").lines == []
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_whatever_an_interrupt_meets_following_ends_and_what_was_shown_is_marked(sent):
+    """^C at each step of a follow in turn, after its command went out or before."""
+    with real_server() as url:
+        chat, marks, met = Chat(url), "rc1:{folders}:ch:dock:event_marks", []
+        chat.open()
+        for detail in ("one", "two"):
+            chat.drive(flows.post(BOB, "dock", draft("status", "bob", "codex", status="busy", detail=detail), Once()))
+        while not met or not isinstance(met[-1], Listen):
+            chat.run(plain("DEL", marks))
+            following = flows.read(AMY, "dock", flows.Wanted(new=True, follow=FOREVER))
+            asked, shown = followed(chat, following, 2 + len(met))  # the first two find out where to begin
+            if sent:
+                answered(chat, asked)
+            ended = broken_off(chat, following)
+            mark = chat.run(plain("HGET", marks, "amy"))
+            assert (ended, mark and int(mark.split(" ")[0])) == ("interrupted", shown or None), asked
+            met.append(asked)
+        assert shown == 2
+        chat.close()
+
+
+def followed(chat, flow, steps):
+    """Drive a flow so far: what it asks then, and how many events it has shown."""
+    asked, shown = next(flow), 0
+    for _ in range(steps):
+        shown += len(asked.messages) if isinstance(asked, Show) else 0
+        asked = flow.send(answered(chat, asked))
+    return asked, shown
+
+
+def broken_off(chat, flow):
+    """How a flow ends that ^C meets."""
+    try:
+        asked = flow.throw(KeyboardInterrupt())
+        while True:
+            asked = flow.send(answered(chat, asked))
+    except StopIteration as end:
+        return end.value["ended"]
+    except KeyboardInterrupt:
+        return "exit 130"
+
+
+def answered(chat, asked):
+    if isinstance(asked, Show | Listen):
+        return len(asked.messages) if isinstance(asked, Show) else "again"
+    return chat.pipe(asked) if isinstance(asked, list) else chat.run(asked)
 
 
 def test_following_ends_with_the_channel(town):

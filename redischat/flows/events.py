@@ -81,8 +81,8 @@ class _Reading:
 def read(who: Caller, channel: str, wanted: Wanted) -> Flow:
     """Show events, page by page: Shows of ``{"channel", "n", "event"}``, with an error's record for each entry that is none as notes.
 
-    Gives ``channel events ended``: all that was shown (unless it follows), and how following ended: time, interrupted, deleted. A mark is raised after what it
-    covers was shown, and by an interrupted page not at all.
+    Gives ``channel events ended``: all that was shown (unless it follows), and how following ended: time, deleted, interrupted (whatever ^C met: it is how a
+    person ends this). A mark is raised after what it covers was shown, and by an interrupted page not at all.
     """
     place = yield events.place(who.keys, channel)
     if place is None:
@@ -92,10 +92,15 @@ def read(who: Caller, channel: str, wanted: Wanted) -> Flow:
         found = yield events.marks(who, channel, wanted.type_)
         marked = max((n for n, epoch in found if epoch == place[0]), default=0)
     reading = _Reading(who, channel, wanted, place, marked)
-    yield from _look(reading)
     ended = None
-    if wanted.follow is not None:
-        ended = yield from _follow(reading, wanted.follow)
+    try:
+        yield from _look(reading)
+        if wanted.follow is not None:
+            ended = yield from _follow(reading, wanted.follow)
+    except KeyboardInterrupt:
+        if wanted.follow is None:
+            raise
+        ended = "interrupted"
     return {"channel": reading.name, "events": reading.events, "ended": ended}
 
 
@@ -139,12 +144,9 @@ def _show(reading: _Reading, page: list[dict[str, Any]], odd: list[dict[str, Any
 
 
 def _follow(reading: _Reading, until: float) -> Flow:
-    """Subscribe, look, wait. ^C while nothing happens is how a person ends this."""
+    """Subscribe, look, wait."""
     while True:
-        try:
-            heard = yield Listen([reading.who.keys.live(reading.channel)], until)
-        except KeyboardInterrupt:
-            return "interrupted"
+        heard = yield Listen([reading.who.keys.live(reading.channel)], until)
         if heard is None:
             return "time"
         if heard == "deleted" or not (yield from _look(reading)):

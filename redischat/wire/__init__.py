@@ -199,19 +199,21 @@ class Wire:
                 return str(payload)
 
     def drive(self, flow: Generator[Any, Any, Any], show: Callable[[Show], int] | None = None) -> Any:
-        """Run a flow to its end. Every error, ^C included, goes in at the yield, so that the flow can settle what it took."""
+        """Run a flow to its end. Every error, and ^C wherever it comes, goes in at the yield, so that the flow can settle what it took."""
         answer: Any = None
         failure: BaseException | None = None
         try:
             while True:
                 try:
-                    asked = flow.throw(failure) if failure is not None else flow.send(answer)
-                except StopIteration as end:
-                    return end.value
-                answer = failure = None
-                try:
-                    answer = self._do(asked, show)
-                except BaseException as error:  # noqa: BLE001 - the flow decides what an error means
+                    while True:  # inside, so that no step of this loop is a gap for ^C
+                        asked = flow.send(answer) if failure is None else flow.throw(failure)
+                        failure = None
+                        answer = self._do(asked, show)
+                except BaseException as error:
+                    if flow.gi_frame is None:  # type: ignore[attr-defined] # it has ended, with its result or with this
+                        if isinstance(error, StopIteration):
+                            return error.value
+                        raise
                     failure = error
                     self._patience = self._patience if isinstance(error, Exception) else 0  # ^C: one try to settle, no waiting for a broker that is not there
         finally:
