@@ -160,7 +160,7 @@ def test_an_interrupt_between_any_two_steps_of_a_verb_is_settled_by_it():
     """^C at each line of the loop that drives a verb: the verb hears of it, once it has begun."""
     told = []
     for at in range(1, 100):
-        heard = []
+        heard: list[str] = []
         broken = interrupted(at, lambda: Wire("unix:///nowhere").drive(showing(heard)))  # noqa: B023 - called at once
         if not broken:
             break

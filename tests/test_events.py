@@ -490,7 +490,7 @@ def test_following_shows_events_as_they_come_until_interrupted(town):
 def test_whatever_an_interrupt_meets_following_ends_and_what_was_shown_is_marked(sent):
     """^C at each step of a follow in turn, after its command went out or before."""
     with real_server() as url:
-        chat, marks, met = Chat(url), "rc1:{folders}:ch:dock:event_marks", []
+        chat, marks, met = Chat(url), "rc1:{folders}:ch:dock:event_marks", list[Any]()
         chat.open()
         for detail in ("one", "two"):
             chat.drive(flows.post(BOB, "dock", draft("status", "bob", "codex", status="busy", detail=detail), Once()))
