@@ -7,7 +7,7 @@ import time
 from .. import names
 from ..flows import watching
 from ..flows.channels import known
-from ..text import message
+from ..text import before, message
 from .show import put, records, say
 
 TYPE_CHECKING = False
@@ -42,7 +42,8 @@ def _shower(seat: Seat, me: str, *, several: bool) -> Callable[[Show], int]:
             records([*asked.notes, *asked.messages])
         else:
             put(
-                "".join(f"#{note['channel']} was {note['what']}\n" for note in asked.notes) + "".join(message(one, me, rooms=several) for one in asked.messages)
+                "".join(before(note) or f"#{note['channel']} was {note['what']}\n" for note in asked.notes)
+                + "".join(message(one, me, rooms=several) for one in asked.messages)
             )
         return len(asked.messages)
 
