@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cli import serving
@@ -24,7 +26,7 @@ from redischat.hook import alive, keep, wake
 from redischat.hook import session as cards
 from redischat.keys import Keys
 from redischat.settings import Settings, host, note_of, write_pairs
-from redischat.waker import run, station, world
+from redischat.waker import ending, run, station, world
 from redischat.wire import Wire
 
 pytestmark = pytest.mark.real
@@ -470,6 +472,36 @@ def test_a_session_whose_harness_is_gone_has_ended(dock, town):
     bob("UserPromptSubmit", prompt="I am here after all")
     assert record(town, bob.id)["state"] == "working"
     assert not cards.known(town.state, bob.id).get("ended")
+
+
+def test_a_session_taken_up_again_right_after_its_waker_ended_it_goes_on(dock, town, monkeypatch):
+    """A hook tells the broker first, and this host then; whatever the waker does in between."""
+    _, bob = dock
+    bob("SessionStart", source="startup")
+    card, clock, wire = cards.known(town.state, bob.id), [0.0], Wire(town.server.url)
+    over: Any = SimpleNamespace(wire=wire, keys=KEYS, host=host(), state_dir=town.state, over={bob.id: card})
+    monkeypatch.setattr(ending.time, "monotonic", lambda: clock[0])
+    cards.ended(town.state, bob.id, "gone")
+    settling = ending.Ending(over)
+
+    def later():
+        settling.settle(bob.id)
+        clock[0] += ending.SURE_S + 1
+        return record(town, bob.id)["state"]
+
+    assert [later(), later()] == ["idle", "ended"]
+    wire.run(sessions.begin(KEYS, bob.id, "bob", harness="claude", host=host(), pid=1, project="/p", way="file", state="working"))
+    assert later() == "working"
+    write_pairs(cards.path_of(town.state, bob.id), card)
+    assert [later(), later()] == ["working", "working"]
+    wire.close()
+
+
+def test_a_session_that_did_something_meanwhile_is_not_ended_for_what_it_was(dock, town):
+    _, bob = dock
+    bob("SessionStart", source="startup")
+    active = int(record(town, bob.id)["active"])
+    assert [ask(town, sessions.end(KEYS, bob.id, "bob", active_ms=at)) for at in (active - 1, active)] == [False, True]
 
 
 # Many brokers, odd cards.

@@ -67,12 +67,12 @@ def begin(keys: Keys, session: str, agent: str, *, harness: str, host: str, pid:
     )  # fmt: skip
 
 
-def end(keys: Keys, session: str, me: str) -> Call:
-    """A session has ended (session_end.lua). Gives whether it was known."""
+def end(keys: Keys, session: str, me: str, *, active_ms: int | None = None) -> Call:
+    """A session has ended (session_end.lua); with ``active_ms`` only if it did nothing since then. Gives whether it was known, and is over."""
     return run(
         "session_end",
         {"presence": keys.presence, "agents": keys.agents, "scratch": keys.scratch(me)},
-        {"session": packed(session)},
+        {"session": packed(session), "active": active_ms or ""},
         lambda words: str(words[0]) == "1",
     )
 
