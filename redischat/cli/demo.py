@@ -138,7 +138,6 @@ class Stage:
                 process.kill()
                 process.communicate()
         shutil.rmtree(self.directory, ignore_errors=True)
-        self.seat.close()  # an interrupted question may have left its answer on the line
         sweep(self.seat.run, self.keys)
 
 

@@ -111,15 +111,21 @@ class Wire:
             self._notice = None
 
     def _once(self, calls: list[Call]) -> list[Any]:
-        """One try."""
-        self._main = self._main or self.line()
-        replies = self._main.exchange(calls)
-        if self._route is not None:
+        """One try. After ^C its connection is not used again: what had come may have been lost between two steps of ours, and what is to come fits no question."""
+        try:
+            self._main = self._main or self.line()
+            replies = self._main.exchange(calls)
+            if self._route is None:
+                return replies
             from .way import followed
 
             replies = followed(self._route, self._main, calls, replies)
             if not any(isinstance(one, hiredis.ReplyError) for one in replies):
                 self._route.well(self._main.place.node)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                self.close()
+            raise
         return replies
 
     def _read(self, call: Call, reply: Any) -> Any:
