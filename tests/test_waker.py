@@ -547,13 +547,14 @@ def test_a_session_that_starts_starts_the_waker_and_does_not_wait_for_it(dock, t
         assert status(town.state)["pid"] == found["pid"]
 
 
-def test_a_session_that_goes_idle_without_a_waker_starts_one(dock, town):
+@pytest.mark.parametrize("at", [1, 4e9], ids=["long ago", "by a clock that was ahead"])
+def test_a_session_that_goes_idle_without_a_waker_starts_one(dock, town, at):
     amy, bob = dock
     with ended_at_last(town.state):
         bob("SessionStart", source="startup")
         os.kill(int(status(town.state)["pid"]), 9)
         wait_until(lambda: not wake.running(town.state), "it is gone")
-        os.utime(os.path.join(wake.folder(town.state), "status"), (1, 1))
+        os.utime(os.path.join(wake.folder(town.state), "status"), (at, at))
         bob("UserPromptSubmit", prompt="go on")
         bob("Stop")
         said(amy, "hello", "bob")

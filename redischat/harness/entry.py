@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from ..calls import sessions
 from ..calls.call import fresh
@@ -22,7 +21,7 @@ from .notation import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..calls.call import Caller
@@ -32,8 +31,8 @@ KINDS = {"prompt": "prompt", "before": "tool", "after": "tool", "stop": "idle", 
 OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes, as in tick.py
 
 
-def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) -> int:
-    """Look at one event; the exit code. ``deadline`` on the monotonic clock; ``answers``: what tick.py was told by the broker, if it asked."""
+def main(client: str, raw: bytes, deadline: float, answers: Sequence[int], log: Callable[[str], object]) -> int:
+    """Look at one event; the exit code. ``deadline`` on the monotonic clock; ``answers``: what tick.py was told by the broker, if it asked; ``log`` its log."""
     product = CLIENTS.get(client)
     event = _read(product, raw) if product else None
     if event is None or not event.role or not event.session:
@@ -41,11 +40,11 @@ def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) 
     visit = None
     try:
         with InTime(deadline):
-            visit = Visit(product, event, answers)
+            visit = Visit(product, event, answers, log)
             return visit.run()
     except (ChatError, OSError, Late, BrokenPipeError) as error:
         why = str(getattr(error, "code", type(error).__name__))
-        _log(f"{event.name}: {why}: {error}")
+        log(f"{event.name}: {why}: {error}")
         return visit.unasked(why) if visit and event.role == "before" and visit.card.get("closed") else 0
 
 
@@ -60,14 +59,15 @@ def _read(product: Any, raw: bytes) -> Event | None:
 class Visit:
     """One event of one session, and what is asked of the broker for it."""
 
-    def __init__(self, product: Any, event: Event, answers: Sequence[int] = ()) -> None:
-        self.product, self.event = product, event
+    def __init__(self, product: Any, event: Event, answers: Sequence[int], log: Callable[[str], object]) -> None:
+        self.product, self.event, self.log = product, event, log
         self.asked = sessions.answers(answers) if answers else {}
         env = {**os.environ, "REDISCHAT_SESSION": event.session, "CLAUDE_CODE_SESSION_ID": ""}
         if event.project:
             env["CLAUDE_PROJECT_DIR"] = event.project
         self.settings = Settings({}, env, event.cwd or os.getcwd())
-        self.card = cards.known(self.settings.state_dir, event.session)
+        found = cards.known(self.settings.state_dir, event.session)
+        self.card = found if cards.whole(found) else {}  # one that is damaged is made anew
         self.keys = Keys(self.settings.workspace)
         self.wire = Wire(self.settings.url, revive=self._revive if event.role == "start" else None)
 
@@ -185,7 +185,7 @@ class Visit:
             before = cards.holding(self.settings.state_dir, self.event.session, held)
             return str(self.wire.drive(holding.lost(who, held, before)))
         except ChatError as error:
-            _log(f"not renewed: {error}")
+            self.log(f"not renewed: {error}")
             return ""
 
     def sweep(self, look: Any) -> str:
@@ -195,7 +195,7 @@ class Visit:
         try:
             return str(self.wire.drive(look(self.caller(), find(self.settings), self.settings.state_dir, self.event.session)) or "")
         except (ChatError, OSError) as error:
-            _log(f"not swept: {error}")
+            self.log(f"not swept: {error}")
             return ""
 
     def missed(self) -> str:
@@ -286,14 +286,3 @@ def _put(descriptor: int, text: str) -> None:
     left = memoryview(text.encode("utf-8", "backslashreplace"))
     while left:
         left = left[os.write(descriptor, left) :]
-
-
-def _log(line: str) -> None:
-    """One line in this user's log, if it can be written."""
-    path = os.path.join(Settings({}, os.environ, os.sep).state_dir, "hook.log")
-    try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            if file.tell() < 200_000:  # noqa: PLR2004 - as in tick.py
-                file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sys.argv[0]} {line[:300]!r}\n")
-    except OSError:
-        return

@@ -139,6 +139,12 @@ def _unlink(path: str) -> None:
         return
 
 
+def whole(card: dict[str, str]) -> bool:
+    """Does a card say who its session is, and how the broker is asked?"""
+    reached = card.get("door") or (card.get("sha") and (card.get("socket") or card.get("port")))
+    return bool(reached and all(card.get(word) for word in ("agent", "session", "url", "workspace", "keys", "args")))
+
+
 def cards(state_dir: str) -> dict[str, dict[str, str]]:
     """Every session kept here: file name -> card."""
     folder = os.path.join(state_dir, FOLDER)
