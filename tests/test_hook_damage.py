@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from hooked import TICK, scene_in
+from hooked import TICK, apart, scene_in
 
 from redischat.hook import session as cards
 from redischat.settings import Settings
@@ -23,6 +24,17 @@ FULL = 100_000  # bytes of a log
 def scene(town):
     with scene_in(town) as found:
         yield found
+
+
+DISKS = {
+    "read-only": "mount --bind {0} {0} && mount -o remount,ro,bind {0}",
+    "full": "mount -t tmpfs -o size=4k none {0}/sessions && head -c 4096 /dev/zero >{0}/sessions/.fill",
+}
+
+
+def on_disk(scene, kind):
+    """What stands before a command for which the state directory is on such a disk."""
+    return [*apart("--mount"), "sh", "-c", DISKS[kind].format(scene.town.state) + ' && exec "$@"', "sh"]
 
 
 def card_of(scene):
@@ -48,7 +60,7 @@ def test_a_session_whose_card_is_damaged_is_told_all_the_same_and_its_card_is_me
     assert [one.text.count("    after all\n") for one in told] == [1, 0], told
     assert all(one.code == 0 for one in told)
     if damage not in {"no mark", "a byte that is no text"}:
-        assert cards.whole(cards.known(scene.town.state, scene.heron.id))
+        assert cards.sound(scene.town.state, scene.heron.id)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
@@ -96,3 +108,31 @@ def test_the_same_state_directory_is_meant_before_the_package_is_loaded_and_by_i
         monkeypatch.delenv(name, raising=False)
     said = subprocess.run([sys.executable, "-I", "-S", "-c", STATE, str(TICK.parent)], capture_output=True, check=True, text=True).stdout.strip()
     assert said == Settings({}, os.environ, "/").state_dir
+
+
+@pytest.mark.parametrize("kind", sorted(DISKS))
+def test_a_session_of_which_nothing_can_be_kept_is_told_so_when_it_starts(town, kind):
+    with scene_in(town, begun=False) as scene:
+        Path(town.state, "sessions").mkdir(exist_ok=True)
+        told = scene.heron.fire("SessionStart", source="startup", options={"prefix": on_disk(scene, kind)})
+        assert "nothing reaches this session by itself" in told.text, told
+        assert told.code == 0
+        assert "you are heron" in scene.begins().text
+
+
+def test_a_session_that_was_kept_goes_on_though_the_disk_is_read_only_now(scene):
+    prefix = on_disk(scene, "read-only")
+    assert "you are heron" in scene.heron.fire("SessionStart", source="compact", options={"prefix": prefix}).text
+    scene.lynx.post("dock", "still heard", to="heron")
+    assert "    still heard\n" in scene.heron.fire("PostToolBatch", options={"prefix": prefix}).text
+    assert scene.heron.works().silent
+
+
+def test_what_a_command_cannot_write_is_a_refusal_and_doctor_says_why(scene):
+    prefix = " ".join(map(shlex.quote, on_disk(scene, "read-only")))
+    refused = scene.heron.shell(f"{prefix} $RC waker stop --json")
+    assert (refused.code, refused.error) == (1, "DISK_REFUSED"), refused
+    told = scene.heron.shell(f"{prefix} $RC doctor")
+    assert told.code == 1, told
+    assert "WRONG state" in told.out
+    assert "ok    state" in scene.heron.shell("$RC doctor").out

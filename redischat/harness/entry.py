@@ -66,8 +66,7 @@ class Visit:
         if event.project:
             env["CLAUDE_PROJECT_DIR"] = event.project
         self.settings = Settings({}, env, event.cwd or os.getcwd())
-        found = cards.known(self.settings.state_dir, event.session)
-        self.card = found if cards.whole(found) else {}  # one that is damaged is made anew
+        self.card = cards.sound(self.settings.state_dir, event.session)
         self.keys = Keys(self.settings.workspace)
         self.wire = Wire(self.settings.url, revive=self._revive if event.role == "start" else None)
 
@@ -103,11 +102,14 @@ class Visit:
         before = start.earlier(self.settings, {"harness": self.product.NAME, "source": self.event.detail, **alive.harness()})
         if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
             return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
-        who = self.enter("working" if self.event.detail == "compact" else "idle", before)
         settings = self.settings
+        try:
+            who = self.enter("working" if self.event.detail == "compact" else "idle", before)
+        except OSError as error:
+            return self.answer(Answer(context=start.unkept(settings.state_dir, error)))
         text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session))
-        watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY in ("file", "http") else []
-        code = self.answer(Answer(context=text, watch=watch))
+        bell = cards.bell_of(settings.state_dir, self.event.session)
+        code = self.answer(Answer(context=text, watch=[bell] if self.product.WAY in {"file", "http"} else []))
         self.waker()
         return code
 
@@ -131,19 +133,29 @@ class Visit:
         process = alive.harness()
         entrance = start.Entrance(self.product.NAME, self.product.WAY, int(process["pid"]), state, before=before, name=self.card.get("agent", ""))
         who, bound = self.wire.drive(start.enter(self.keys, self.settings, entrance, host()))
+        try:
+            self._keep(who, process, bound=bool(bound))
+        except OSError as error:
+            if not self.card:
+                raise
+            self.log(f"not kept: {error}")  # what is there of it serves
+        if before:
+            cards.forget(self.settings.state_dir, before.session)
+        caller: Caller = who
+        return caller
+
+    def _keep(self, who: Caller, process: dict[str, str], *, bound: bool) -> None:
+        """Keep on this machine who the session is."""
         if bound or os.path.exists(self.settings.binding(who.me)):  # drawn now: of all ids that it had, it goes on under this one
             from ..binding import write
 
             write(self.settings, who.agent, who.token)
             self.settings.agent, self.settings.token = who.agent, who.token
         server = self.event.server or self.card.get("http", "")
-        self.card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository()) | process
-        self.card |= {"http": server} if server else {}
-        cards.keep(self.settings.state_dir, self.event.session, self.card)
-        if before:
-            cards.forget(self.settings.state_dir, before.session)
-        caller: Caller = who
-        return caller
+        card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository()) | process
+        card |= {"http": server} if server else {}
+        cards.keep(self.settings.state_dir, self.event.session, card)
+        self.card = card
 
     def _repository(self) -> str:
         from ..repository import find

@@ -160,6 +160,11 @@ def told(who: Caller, *, shell_knows: bool = True, wished: str = "", session: st
     return _cut(lines)
 
 
+def unkept(state_dir: str, error: OSError) -> str:
+    """What a session is told of which nothing can be kept on this machine: all later events would find nothing of it, and say nothing."""
+    return f"redischat: {field(state_dir)} cannot be written ({error.strerror}): nothing reaches this session by itself, and nothing wakes it. What to do: redischat doctor\n"
+
+
 def _lost(who: Caller, rooms: list[str]) -> Flow:
     """The channels that have the caller as a member though it has no mark there: nothing of them is news to it."""
     found = yield [plain("HGET", who.keys.channel(room, "members"), who.me) for room in rooms[:_LOOKED_AT]]
