@@ -321,10 +321,21 @@ def test_a_file_that_another_project_counts_on_stays(town):
     for who, name in ((one, "heron"), (two, "lynx")):
         who("setup", "dock", "--as", name, "--harness", "codex")
     hooks = Path(town.env["HOME"]) / ".codex" / "hooks.json"
-    one("teardown")
-    assert "tick.py" in hooks.read_text()
+    before = hooks.read_bytes()
+    for words in (["uninstall", "--dry-run"], ["uninstall"], ["teardown"], ["uninstall"]):
+        said = one(*words).out
+        assert f"it stays: {two.directory} counts on it. All the same: redischat uninstall --harness codex" in said, (words, said)
+        assert hooks.read_bytes() == before, words
     two("teardown")
     assert not hooks.exists()
+
+
+def test_a_file_that_another_project_counts_on_goes_when_its_harness_is_named_and_says_for_whom_it_was(town):
+    one, two = Newcomer(town, "one"), Newcomer(town, "two")
+    for who, name in ((one, "heron"), (two, "lynx")):
+        who("setup", "dock", "--as", name, "--harness", "gemini")
+    assert f"{two.directory} counted on it, too: redischat install --harness gemini" in one("uninstall", "--harness", "gemini").out
+    assert not (Path(town.env["HOME"]) / ".gemini" / "settings.json").exists()
 
 
 def test_what_somebody_else_wrote_into_the_projects_file_stays(heron):
