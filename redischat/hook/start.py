@@ -9,7 +9,7 @@ from ..calls.call import Caller, Once, plain
 from ..errors import NameHeld
 from ..flows import agents as identifying
 from ..flows.channels import sync
-from ..flows.messages import owed
+from ..flows.messages import owed, pending
 from ..settings import Settings
 from ..text import field, when
 from . import session as cards
@@ -139,7 +139,8 @@ def told(who: Caller, *, shell_knows: bool = True, wished: str = "", session: st
     if not shell_knows:
         lines.append(f"Your shell does not know which session it is of: say --as {who.agent} with every redischat command.")
     if rooms:
-        lines.append("Channels: " + _few([_room(found, heads[room], marks[room]) for room, found in zip(rooms, facts, strict=True)]))
+        waits = {row["channel"]: row for row in (yield from pending(who, rooms[:_FEW]))}
+        lines.append("Channels: " + _few([_room(found, heads[room][1], waits.get(heads[room][1])) for room, found in zip(rooms, facts, strict=True)]))
     elif not lost:
         lines.append("You are in no channel, so nothing reaches you. What there is: redischat channels. Come in: redischat join CHANNEL")
     lines += [
@@ -171,10 +172,10 @@ def _lost(who: Caller, rooms: list[str]) -> Flow:
     return [room for room, record in zip(rooms, found, strict=False) if record and record.split(" ")[1] == "in"]
 
 
-def _room(found: dict[str, Any], head: tuple[int, str], mark: dict[str, Any]) -> str:
-    unread = head[0] - mark["read"]
+def _room(found: dict[str, Any], name: str, waits: dict[str, Any] | None) -> str:
     topic = f": {field(found['topic'])[:60]}" if found.get("topic") else ""
-    return f"#{head[1]}{topic}" + (f" ({unread} unread)" if unread > 0 else "") + (" (closed)" if found.get("state") == "closed" else "")
+    unread = f" ({waits['pending']}{' or more' if waits['more'] else ''} unread)" if waits else ""
+    return f"#{name}{topic}{unread}" + (" (closed)" if found.get("state") == "closed" else "")
 
 
 def _debt(one: dict[str, Any]) -> str:
