@@ -238,8 +238,8 @@ class Visit:
         event = self.event
         no = guard.child(event.command) if event.child and event.command else ""
         if not no and (event.paths or event.command):
-            targets = guard.targets(self.settings, event.cwd or self.settings.project, event.paths, event.command)
-            no = self.wire.drive(guard.judge(self.caller(), targets)) if targets else ""
+            cwd = event.cwd or self.settings.project
+            no = self.wire.drive(guard.judge(self.caller(), guard.targets(self.settings, cwd, event.paths, event.command), cwd))
         if event.command and not no:
             self.sweep(sweep.before)
         return self.answer(Answer(deny=no, context=first))
