@@ -105,24 +105,20 @@ def ask_to_close(state_dir: str) -> None:
     write_pairs(os.path.join(folder(state_dir), "close"), {"by": __version__})
 
 
-def closed(state_dir: str, seconds: float = CLOSE_S) -> bool:
-    """Whether none runs any more, in time."""
-    end = time.monotonic() + seconds
+def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
+    """Ask the running one to close, and wait until it has. Gives whether none runs any more.
+
+    One that was just starting takes the place of the one that closed, and its request with it: it is asked, too.
+    """
+    path, end = os.path.join(folder(state_dir), "close"), time.monotonic() + seconds
     while running(state_dir):
         if time.monotonic() > end:
-            return False
+            return False  # it is still to be heard
+        if not os.path.exists(path):
+            ask_to_close(state_dir)
         time.sleep(POLL_S)
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return True  # as nearly always: it was heard
     return True
-
-
-def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
-    """Ask the running one to close, and wait until it has. Gives whether none runs any more."""
-    if running(state_dir):
-        ask_to_close(state_dir)
-    done = closed(state_dir, seconds)
-    if done:  # else it is still to be heard
-        try:
-            os.unlink(os.path.join(folder(state_dir), "close"))
-        except FileNotFoundError:
-            return True  # as nearly always: it was heard
-    return done

@@ -191,7 +191,8 @@ def runs(wiring: Wiring) -> Iterator[Check]:
 
 def clients(project: Project, wiring: Wiring) -> list[str]:
     """The harnesses to look at: those that this shell runs in, that are wired, or that setup was told of; else those of another worktree, else on the PATH."""
-    known = {*detect.inside(wiring.env), *wiring.ours(), *project.harnesses}
+    theirs = set(project.counted).difference(project.harnesses) if project.noted else set()  # in this user's home for the sake of other projects
+    known = {*detect.inside(wiring.env), *wiring.ours(not_home=theirs), *project.harnesses}
     if not known and not project.noted:
         known = {client for one in project.siblings() for client in one["harnesses"]} or set(wiring.clients)
     return [client for client in detect.SIGNS if client in known]

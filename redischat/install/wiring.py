@@ -105,11 +105,11 @@ class Wiring:
             text=self._common["text"], waiter=self.waiter,
         )  # fmt: skip
 
-    def ours(self) -> list[str]:
-        """The clients with something of ours in any of the files that they would read here."""
+    def ours(self, *, not_home: Collection[str] = ()) -> list[str]:
+        """The clients with something of ours in any of the files that they would read here; of those in ``not_home``, this user's own file aside."""
         found = []
         for client in CLIENTS:
-            files = [self.target(client, scope) for scope in scopes(client)]
+            files = [self.target(client, scope) for scope in scopes(client) if scope != "user" or client not in not_home]
             if any(installed(client, file, self.python, self.tick, state_dir=self.settings.state_dir).registered for file in files):
                 found.append(client)
         return found
