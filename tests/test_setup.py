@@ -315,6 +315,17 @@ def test_teardown_twice_is_once_and_setup_works_after_it(amy):
     assert amy("setup", "dock", "--as", "amy").lines[0].startswith("you are amy")
 
 
+@pytest.mark.parametrize("name", ["caf\udce9", "a\tb", "a\nb", "a=b"])
+def test_a_project_of_any_name_is_set_up_and_taken_down_without_a_trace(town, name):
+    """A folder from an old disk may be called what is no UTF-8."""
+    there = Newcomer(town, name)
+    before = folders(there.directory), tree(there.directory)
+    there("setup", "dock", "--as", "heron", "--harness", "claude")
+    assert "you are heron" in str(there.hook("SessionStart", session="of-heron", source="startup"))
+    there("teardown")
+    assert (folders(there.directory), tree(there.directory)) == before
+
+
 def test_a_file_that_another_project_counts_on_stays(town):
     program(town, "codex", "codex-cli 0.171.0")
     one, two = Newcomer(town, "one"), Newcomer(town, "two")
