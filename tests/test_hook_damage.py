@@ -136,3 +136,21 @@ def test_what_a_command_cannot_write_is_a_refusal_and_doctor_says_why(scene):
     assert told.code == 1, told
     assert "WRONG state" in told.out
     assert "ok    state" in scene.heron.shell("$RC doctor").out
+
+
+def test_a_session_is_told_at_its_start_which_hook_never_came_and_which_ran_another_build(scene):
+    fired = Path(scene.town.state, "fired")
+    assert "Our hooks" not in scene.begins().text, "nothing is known of a project's first session"
+    scene.heron.fire("UserPromptSubmit", prompt="go on")
+    assert "Our hooks" not in scene.begins().text, "its first turn may not have ended"
+    (prompt,) = fired.glob("*.UserPromptSubmit")
+    os.utime(prompt, (time.time() - 7_200,) * 2)
+    assert "Stop never came, though a turn began or ended. What mends it: redischat doctor" in scene.begins().text
+    scene.heron.fire("Stop")
+    assert "Our hooks" not in scene.begins().text
+    (began,) = fired.glob("*.SessionStart")
+    os.utime(began, (time.time() - 3_600,) * 2)
+    (stop,) = fired.glob("*.Stop")
+    stop.write_text("/old/hooks/tick.py\n", "utf-8")
+    assert "do not run as they should: Stop ran another build than SessionStart." in scene.begins().text
+    assert "Our hooks" not in scene.begins().text, "once: it started with one build now"

@@ -107,10 +107,11 @@ class Visit:
             who = self.enter("working" if self.event.detail == "compact" else "idle", before)
         except OSError as error:
             return self.answer(Answer(context=start.unkept(settings.state_dir, error)))
-        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session))
+        doubt = fired.doubt(settings.state_dir, settings.home, self.product.NAME)
+        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session, doubt=doubt))
         bell = cards.bell_of(settings.state_dir, self.event.session)
         code = self.answer(Answer(context=text, watch=[bell] if self.product.WAY in {"file", "http"} else []))
-        self.waker()
+        wake.start(settings.state_dir)
         return code
 
     def lost(self, error: NotYou) -> int:
@@ -123,10 +124,6 @@ class Visit:
         cards.nobody(self.settings.state_dir, self.event.session)
         watch = [cards.hang(self.settings.state_dir, self.event.session)] if self.event.role == "start" and self.product.WAY == "file" else []
         return self.answer(Answer(context=f"redischat: {error.sentence()}\n", watch=watch)) if self.event.role in {"start", "prompt", "after"} else 0
-
-    def waker(self) -> None:
-        """See to it that somebody rings this session when it is idle."""
-        wake.start(self.settings.state_dir)
 
     def enter(self, state: str, before: Settings | None = None) -> Caller:
         """Make the session known to the broker and to tick.py; ``before``: the one that goes on in it."""
@@ -178,7 +175,7 @@ class Visit:
         if event.role == "changed":
             return self.changed(who)
         if event.role == "stop" or self.card.get("door"):  # without a waker each event of such a session takes this long way
-            self.waker()
+            wake.start(self.settings.state_dir)
         first += self.missed() if asked.get("missed") else ""
         self.deliver(who, first + (self.sweep(sweep.after) if asked.get("locks") and event.role == "after" else ""))
         return 0
