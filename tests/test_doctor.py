@@ -317,6 +317,7 @@ def test_a_name_that_another_session_holds_is_told_with_who_and_since_when(start
 
 @pytest.mark.parametrize(("silent_ms", "state"), [(0, "WRONG"), (90_000, "note")])
 def test_a_session_whose_card_is_gone_is_to_start_anew_and_one_that_gives_no_sign_is_no_fault(started, town, real, silent_ms, state):
+    started("waker", "stop")  # it speaks for the session until it looks again
     os.unlink(cards.path_of(town.state, SESSION))
     presence(real, SESSION, active=now_ms(real) - silent_ms, beat=now_ms(real) - silent_ms)
     (row,) = doctor(started, None)["doorbell"]
