@@ -38,6 +38,7 @@ class Ending:
             met = self._met.setdefault(session, time.monotonic())
             if time.monotonic() - met > SURE_S and cards.known(world.state_dir, session).get("ended"):
                 world.wire.run(sessions.end(world.keys, session, card["agent"].lower()))
+                del self._met[session]  # one that is taken up again has as long as before
             return
         self._met.pop(session, None)
         if record and now[0] - record["active_ms"] < GRACE_MS:
