@@ -22,6 +22,12 @@ def field(text: str) -> str:
     return inert(" ".join(text.split()))
 
 
+def quoted(text: str) -> str:
+    """``text`` as one word of a command that a shell reads."""
+    plain = text.isascii() and all(letter.isalnum() or letter in "%+,-./:=@_" for letter in text)
+    return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
+
+
 def block(text: str, prefix: str = INDENT) -> str:
     """A text of many lines, each inert and indented: no line of it can stand where the tool's own lines stand."""
     lines = text.replace("\r\n", "\n").split("\n")

@@ -23,7 +23,7 @@ def check(seat: Seat) -> int:
     repo = find(seat.settings, cwd=found.top)
     wanted = commit.targets(repo, found)
     try:
-        no = seat.drive(commit.judge(seat.onlooker(), repo, wanted)) if wanted else ""
+        no = seat.drive(commit.judge(seat.onlooker(), repo, wanted, commit.typed_in(found, fields.cwd()))) if wanted else ""
     except CouldNotLook as error:
         shut = closed(seat.settings.project, wanted)
         if shut:

@@ -9,7 +9,7 @@ from ..calls.call import fresh
 from ..errors import ChatError, Usage
 from ..flows import path_fields as fields
 from ..flows import paths as flows
-from ..text import INDENT, field, inert, when
+from ..text import INDENT, field, inert, quoted, when
 from .seat import once
 from .show import circle, put, record, records, say
 
@@ -156,7 +156,7 @@ def _drive(seat: Seat, flow: Generator[Any, Any, Any], typed: dict[str, str], re
     except ChatError as error:
         asked = error.facts.get("asked")
         if asked is not None:
-            error.facts["typed"] = _quoted(typed.get("" if asked == calls.WHOLE else asked, asked)) + (f" --repo {_quoted(repo)}" if repo else "")
+            error.facts["typed"] = quoted(typed.get("" if asked == calls.WHOLE else asked, asked)) + (f" --repo {quoted(repo)}" if repo else "")
         raise
     if got.get("warning"):
         say(got["warning"])
@@ -170,12 +170,6 @@ def _circle(seat: Seat, asked: Show) -> int:
         else:
             circle(note)
     return 0
-
-
-def _quoted(text: str) -> str:
-    """``text`` as a shell reads it."""
-    plain = text.isascii() and all(letter.isalnum() or letter in "%+,-./:=@_" for letter in text)
-    return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _few(paths: Sequence[str]) -> str:

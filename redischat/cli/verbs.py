@@ -137,7 +137,7 @@ VERBS: dict[str, Verb] = {
         "--check": ("check", "flag", "only say whether they are as they should be; exit 1 if not"),
         **_ANYWAY, **_DRY,
     }),
-    "uninstall": Verb("hooks", "", "take the hooks out again; nothing else", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
+    "uninstall": Verb("hooks", "", "take the hooks out again; nothing else, and nothing that other projects count on", "redischat uninstall", {**_HARNESS, **_SCOPE, **_DRY}),
     "doctor": Verb("doctor", "", "what works and what does not, each claim on its own; exit 1: something is wrong, 5: could not look", "redischat doctor", _HARNESS),
     "fingerprint": Verb("doctor", "", "the digest of the hooks' scripts and of all of redischat, and whether this session started with it", "redischat fingerprint"),
     "sync": Verb("agents", "", "join the broadcast channels opened since", "redischat sync"),

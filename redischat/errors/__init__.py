@@ -23,6 +23,7 @@
     - KeyReused                KEY_REUSED
     - BadFolder                BAD_FOLDER
     - CannotKeep               CANNOT_KEEP
+    - DiskRefused              DISK_REFUSED
     - BadSettings              BAD_SETTINGS
     - NotLasting               NOT_LASTING
     - NotInstalled             NOT_INSTALLED
@@ -277,6 +278,13 @@ class CannotKeep(Refused):
 
     code = "CANNOT_KEEP"
     text = "{path} cannot be written ({why}): nothing was done. {remedy}"
+
+
+class DiskRefused(Refused):
+    """The disk is full or read-only, or a file belongs to somebody else: what came before it was done, what was to come was not."""
+
+    code = "DISK_REFUSED"
+    text = "{path} cannot be used ({why}): what came before that was done, the rest was not. Make room for it, or make it writable for you, then try again"
 
 
 class BadSettings(Refused):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..calls import agents, budgets, channels
 from ..calls.call import Once, iso, plain
+from ..calls.messages import TAKE_COUNT
 from ..errors import BadText, ChannelClosed, NoChannel, NotConfirmed, NotMember
 from ..settings import DEFAULT_WORKSPACE
 from .reading import not_there
@@ -54,7 +55,7 @@ def enter(who: Caller, name: str, wanted: Wanted, once: Once) -> Flow:
         channels.facts(who.keys, channel), channels.members(who.keys, channel), channels.heads(who.keys), agents.marks(who),
     ]  # fmt: skip
     record = _record(facts, members, opened["last_seq"])
-    unread = opened["last_seq"] - marks[channel]["read"] if channel in marks else 0
+    unread = (yield from _unread(who, channel, opened["last_seq"] - marks[channel]["read"])) if channel in marks else 0
     near = near_agent = None
     if opened["new"]:
         from ..names import nearest
@@ -74,6 +75,15 @@ def enter(who: Caller, name: str, wanted: Wanted, once: Once) -> Flow:
         "nearest": near,
         "nearest_agent": near_agent,
     }
+
+
+def _unread(who: Caller, channel: str, above: int) -> Flow:
+    """How many of the last ``above`` messages wait for the caller: not its own, and not what a hook has shown it. Of very many, only how many there are."""
+    if not 0 < above <= TAKE_COUNT:
+        return max(0, above)
+    from .messages import pending
+
+    return sum(row["pending"] for row in (yield from pending(who, [channel])))
 
 
 def _record(facts: dict[str, Any], members: dict[str, dict[str, Any]], last_seq: int) -> dict[str, Any]:

@@ -132,4 +132,6 @@ def _how(now: int, sleepers: int, record: dict[str, Any], seat: dict[str, Any]) 
         return "working"
     if seat and _connected(now, seat):
         return "failed" if seat["way"] == "none" else str(seat["proof"])
+    if seat:
+        return "absent"  # idle, and no waker speaks for it any more: nobody rings it
     return "unproved" if now - record.get("seen_ms", 0) < agents.LIVE_MS and record.get("state") != "ended" else "absent"
