@@ -713,6 +713,17 @@ def test_one_that_is_asked_to_close_while_it_is_starting_closes(town, monkeypatc
     assert not Path(wake.folder(town.state), "close").exists(), "the next one is not sent away"
 
 
+def test_one_that_is_let_start_is_there_at_once_and_hears_who_asks_it_to_close(town):
+    """It is given the lock: else it would be missed by who looks, and by `waker stop`, until it has come up."""
+    person = town.person()
+    for _ in range(5):
+        assert wake.start(town.state)
+        assert wake.running(town.state)
+        assert not wake.start(town.state)
+        person("waker", "stop")
+        assert not wake.running(town.state)
+
+
 def test_one_that_was_starting_when_another_closed_is_asked_to_close_too(town, monkeypatch):
     """As two sessions that start at once, and `waker stop` behind them: the second one waits for the lock, and does not see the request that the first one heard."""
     monkeypatch.setattr(run, "TAKE_S", 20)

@@ -18,7 +18,7 @@ POLL_S = 0.02
 CLOSE_S = 5.0
 # Not more: what it runs (codex) needs no secrets of the harness that happened to start it.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
-_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import started; sys.exit(started(sys.argv[4]))"
+_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import started; sys.exit(started(*sys.argv[4:]))"
 NAME = "redischat-waker"  # as `ps` shows it
 
 
@@ -77,17 +77,25 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def start(state_dir: str) -> bool:
-    """Let one start, detached, if none runs or an older one does (which it asks to make room). Gives whether one was started. Waits for nothing."""
+    """Let one start, detached, if none runs or an older one does (which it asks to make room). Gives whether one was started. Waits for nothing.
+
+    It is given the lock: from now on one runs, and who asks it to close now is heard.
+    """
     found = status(state_dir)
     if found and not older(found.get("version", "")):
         return False
     import subprocess  # 7 ms, paid by the one session that finds no waker
 
-    os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
-    words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir]
+    held = lock(state_dir)
+    given = () if held is None else (held,)
+    words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir, *map(str, given)]
     env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(["/bin/sh", "-c", '"$@" &', "sh", *words], **nothing, start_new_session=True, cwd="/", env=env, check=False)  # type: ignore[call-overload]
+    try:
+        subprocess.run(["/bin/sh", "-c", '"$@" &', "sh", *words], **nothing, pass_fds=given, start_new_session=True, cwd="/", env=env, check=False)  # type: ignore[call-overload]
+    finally:
+        if held is not None:
+            os.close(held)
     return True
 
 
