@@ -24,6 +24,8 @@ WORDS = [
     (r"(?s)        here = \{one for one.*?asyncio\.wait\(here\)\n", ""),
     (r"self\._connection\.later\((.*)\)  # .*", r"\1"),
     (r"            for over in \[loop .*\n.*\n", ""),
+    (r"        self\._closing: .*\n", ""),
+    (r"(?s)if self\._closing is None:.*?asyncio\.shield\(self\._closing\)", "self._closed()"),
     (r"asyncio\.get_running_loop\(\)", "threading.main_thread()"),
     (
         r"a redis client for each event loop that it is used in, because a connection belongs to the loop that opened it",
@@ -40,6 +42,7 @@ WORDS = [
     (r"await (self\._task)", r"\1.join()"),
     (r"(?m)^import asyncio\nimport contextlib\nimport time\n", "import contextlib\nimport threading\nimport time\n"),
     (r"(?m)^import asyncio\nimport weakref\n", "import threading\nimport weakref\n"),
+    (r"(?m)^import asyncio\nimport errno\nimport socket\n", "import errno\nimport socket\nimport threading\n"),
     (r"(?m)^    import asyncio\n", "    import threading\n"),
     (r"(?m)^import asyncio\n", ""),
     (r"redis\.asyncio\b", "redis"),
