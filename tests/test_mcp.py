@@ -190,6 +190,7 @@ async def test_what_a_tool_does_not_take_is_refused_by_name():
             assert (await refused("say", **arguments))["error"] == "USAGE"
         assert (await refused("read", limit=True))["error"] == "USAGE"
         assert (await refused("read", limit=0))["error"] == "USAGE"
+        assert (await refused("join", channel="dock", since=-(10**30)))["error"] == "USAGE"
 
 
 async def test_an_unknown_tool_and_an_unknown_method_have_their_protocol_errors():

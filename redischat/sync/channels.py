@@ -43,6 +43,7 @@ class Channels(Seat):
             ChannelClosed: reopen it first.
             BadName, BadText, TooLarge: nothing was changed.
         """
+        names.whole(max_messages=max_messages, since=since)
         wanted = flows.Wanted(
             topic=names.line("topic", topic), briefing=names.briefing(briefing), broadcast=broadcast, max_messages=max_messages,
             members=listed(members) if members else (), since=since,
@@ -108,6 +109,7 @@ class Channels(Seat):
             CapUsed: the cap is not above what was said already.
             NoChannel: there is none of that name.
         """
+        names.whole(max_messages=max_messages)
         return Reopened.model_validate(self._drive(flows.reopen(self._me(), room(channel), max_messages, Once(idem))))
 
     def delete(self, channel: str, *, yes: bool = False, idem: str | None = None) -> Deleted:
@@ -168,6 +170,7 @@ class Channels(Seat):
         Raises:
             NoChannel, NotMember: nothing was changed.
         """
+        names.whole(messages=messages)
         return Retained.model_validate(self._drive(flows.retain(self._me(), room(channel), messages, yes=yes)))
 
     def recover_pending(self, channel: str) -> Repaired:
