@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
 from ..errors import ChannelClosed, Usage
-from ..models import Gathered, Happening, Message, Note, Reading
+from ..models import Gathered, Happening, InHand, Message, Note, Reading
 from .errand import AsyncErrand
 from .renewal import AsyncRenewal
 
@@ -39,7 +39,7 @@ class Lease:
         return int(self.seconds * 1000)
 
 
-class AsyncHeld(Message):
+class AsyncHeld(InHand, Message):
     """A message in hand. It is acked when the next one is asked for, or by :meth:`ack`; ``notes`` say what is missing in front of it."""
 
     notes: list[Note]
