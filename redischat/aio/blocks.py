@@ -76,8 +76,8 @@ class AsyncLocked(InHand, PathLock):
         await hold.connection.run(paths.renew(hold.who, hold.channel, [(one, "") for one in ids], hold.ms, once=Once(), quiet=True))
 
     async def __aenter__(self) -> Self:
-        self._blocks.update(self._ids)
         self._keeping.start()
+        self._blocks.update(self._ids)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

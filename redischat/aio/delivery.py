@@ -130,9 +130,12 @@ class AsyncTake:
     """A batch of messages in hand, for one ``async with``: acked at its clean end, given back when it fails (they come again, marked ``repeat``)."""
 
     def __init__(self, connection: AsyncConnection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
-        self._hand, self._count = AsyncHand(connection, flow, lease), 0
+        self._hand, self._count, self._entered = AsyncHand(connection, flow, lease), 0, False
 
     async def __aenter__(self) -> Reading:
+        if self._entered:
+            raise Usage(message="a block is entered once: for another one call take() again")
+        self._entered = True
         try:
             show = await self._hand.errand.go()
         except BaseException:

@@ -77,8 +77,8 @@ class Locked(InHand, PathLock):
         hold.connection.run(paths.renew(hold.who, hold.channel, [(one, "") for one in ids], hold.ms, once=Once(), quiet=True))
 
     def __enter__(self) -> Self:
-        self._blocks.update(self._ids)
         self._keeping.start()
+        self._blocks.update(self._ids)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

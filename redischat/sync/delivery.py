@@ -127,9 +127,12 @@ class Take:
     """A batch of messages in hand, for one ``with``: acked at its clean end, given back when it fails (they come again, marked ``repeat``)."""
 
     def __init__(self, connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
-        self._hand, self._count = Hand(connection, flow, lease), 0
+        self._hand, self._count, self._entered = Hand(connection, flow, lease), 0, False
 
     def __enter__(self) -> Reading:
+        if self._entered:
+            raise Usage(message="a block is entered once: for another one call take() again")
+        self._entered = True
         try:
             show = self._hand.errand.go()
         except BaseException:
