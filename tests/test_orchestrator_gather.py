@@ -106,6 +106,18 @@ async def finished(chat, task, result):
     await chat.task_done("dock", task, result=result)
 
 
+async def test_a_gather_in_a_channel_that_was_deleted_and_opened_anew_is_a_new_one(sit):
+    for _ in range(2):
+        amy, bob, carl = await sit.trio()
+        gathering = asyncio.create_task(parts(amy.gather("dock", "daily", WORK, timeout=LONG)))
+        for worker in (bob, carl):
+            assert (await worker.wait("dock", timeout=LONG))[0].title == "daily"
+            async with worker.claim_task("dock", wait=LONG):
+                pass
+        assert [how for _, how, _ in told(await gathering)] == ["done", "done"]
+        await amy.delete("dock", yes=True)
+
+
 async def test_two_programs_that_gather_the_same_make_each_task_once(sit):
     amy, bob, carl = await sit.trio()
     both = [asyncio.create_task(parts(one.gather("dock", "round-1", WORK, timeout=LONG))) for one in (amy, sit("Amy"))]
