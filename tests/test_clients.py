@@ -102,7 +102,9 @@ def test_a_channel_object_has_each_verb_that_takes_a_channel():
     firsts = {name: [*inspect.signature(verb).parameters][1:2] for name, verb in public(Client).items() if callable(verb)}
     verbs = {name for name, first in firsts.items() if first in (["channel"], ["channels"])}
     amy = Client(redis=fakeredis.FakeRedis(decode_responses=True), agent="amy")
-    assert {name for name, verb in vars(amy.channel("dock")).items() if callable(verb)} - {"chat"} == verbs
+    found = {name: verb for name, verb in vars(amy.channel("dock")).items() if callable(verb) and name != "chat"}
+    assert found.keys() == verbs
+    assert all(verb.__doc__ == getattr(Client, name).__doc__ for name, verb in found.items()), "help() tells of something else"
 
 
 def test_a_substitution_that_is_no_longer_used_is_refused(monkeypatch, capsys):

@@ -73,9 +73,9 @@ class AsyncChannels(AsyncSeat):
         return await self.open(channel, topic=topic, briefing=briefing, broadcast=broadcast, max_messages=max_messages, members=members, since=since, idem=idem)
 
     @overload
-    async def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
-    @overload
     async def leave(self, channel: str, *, ask: Literal[False] = False, idem: str | None = None) -> Left: ...
+    @overload
+    async def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
     async def leave(self, channel: str, *, ask: bool = False, idem: str | None = None) -> Left | FullReceipt:
         """Leave: the others are told, what is owed is forgiven, the last one out closes the channel. ``ask`` only asks who still needs the agent.
 
