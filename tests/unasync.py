@@ -12,7 +12,9 @@ WORDS = [
     # what a thread does instead
     (r"(?s)    task = asyncio\.current_task\(\).*?raise asyncio\.CancelledError", "    return answer"),
     (r"; a cancellation that something below has swallowed .* is raised", "; here the socket sees to that"),
-    (r"heeding\(asyncio\.shield\((.*)\), SETTLE_S\)", r"\1"),
+    (r"        if self\._interrupted is not None:\n            return await heeding\(.*\n", ""),
+    (r"(?m)^from \.connection import heeding\n", ""),
+    (r"\nSETTLE_S = .*\n", ""),
     (r"(?s)async with asyncio\.timeout\(seconds\):\s+await event\.wait\(\)", "event.wait(seconds)"),
     (r"socket_timeout=None", "socket_timeout=ANSWER_S"),
     (r"asyncio\.to_thread\((.*)\)", r"\1()"),
@@ -25,6 +27,8 @@ WORDS = [
     (r"self\._connection\.later\((.*)\)  # .*", r"\1"),
     (r"            for over in \[loop .*\n.*\n", ""),
     (r"        self\._closing: .*\n", ""),
+    (r"\[one for one, loop in list\((self\._lent)\.items\(\)\) if loop is asyncio\.get_running_loop\(\)\]", r"list(\1)"),
+    (r"(self\._lent\[give_back\]) = asyncio\.get_running_loop\(\)", r"\1 = None"),
     (r"(?s)if self\._closing is None:.*?asyncio\.shield\(self\._closing\)", "self._closed()"),
     (r"asyncio\.get_running_loop\(\)", "threading.main_thread()"),
     (
@@ -42,7 +46,6 @@ WORDS = [
     (r"await (self\._task)", r"\1.join()"),
     (r"(?m)^import asyncio\nimport contextlib\nimport time\n", "import contextlib\nimport threading\nimport time\n"),
     (r"(?m)^import asyncio\nimport weakref\n", "import threading\nimport weakref\n"),
-    (r"(?m)^import asyncio\nimport errno\nimport socket\n", "import errno\nimport socket\nimport threading\n"),
     (r"(?m)^    import asyncio\n", "    import threading\n"),
     (r"(?m)^import asyncio\n", ""),
     (r"redis\.asyncio\b", "redis"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import socket
-import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -191,7 +190,7 @@ class Connection:
 
     def lend(self, give_back: Callable[[], None]) -> None:
         """Somebody has something in hand; if it is still there when this is disconnected, ``give_back`` is called before."""
-        self._lent[give_back] = threading.main_thread()
+        self._lent[give_back] = None
 
     def returned(self, give_back: Callable[[], None]) -> None:
         """It is given back."""
@@ -199,7 +198,7 @@ class Connection:
 
     def disconnect(self) -> None:
         """Give back what is in hand, then the connections: those that were opened."""
-        for give_back in [one for one, loop in list(self._lent.items()) if loop is threading.main_thread()]:
+        for give_back in list(self._lent):
             give_back()
         self.release()
 
