@@ -184,6 +184,9 @@ async def test_a_task_whose_block_fails_goes_back_with_the_reason(sit):
 async def test_a_task_whose_block_fails_can_be_blocked_so_that_nobody_takes_it_again(sit):
     amy, bob = await sit.pair()
     await amy.task_create("dock", "x", task="A")
+    with pytest.raises(Usage):
+        async with bob.claim_task("dock", on_error="bloc"):
+            pytest.fail("a slip would let it be taken again and again")
     with pytest.raises(ZeroDivisionError):
         async with bob.claim_task("dock", on_error="block"):
             _ = 1 / 0

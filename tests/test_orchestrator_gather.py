@@ -151,7 +151,7 @@ async def test_agents_meet_at_a_barrier(sit):
     waiting.append(asyncio.create_task(bob.channel("dock").barrier("ready", 3, timeout=LONG)))
     await came(amy, "ready.bob")
     assert not any(one.done() for one in waiting)
-    met = await carl.barrier("dock", "ready", 3, timeout=LONG)
+    met = await carl.barrier("dock", "ready", "amy, bob,carl", timeout=LONG)
     assert (met.arrived, met.index) == (["Amy", "bob", "carl"], 2)
     assert [(await one).index for one in waiting] == [0, 1]
     assert (await sit("bob").barrier("dock", "ready", 3, timeout=0)).index == 1  # one that restarts does not wait again
