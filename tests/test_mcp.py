@@ -80,7 +80,10 @@ async def test_a_board_and_locks_are_shared_with_a_shell(pair):
         call = Tools(client)
         await call("task_create", channel="dock", title="fix it", acceptance=["a, b agree"])
         assert heron("task", "show", "dock", "T-1", "--json").record["acceptance"] == ["a, b agree"]
-        assert (await call("task_next", channel="dock", claim=True))["id"] == "T-1"
+        taken = await call("task_next", channel="dock", claim=True)
+        assert (taken["id"], taken["title"], taken["acceptance"]) == ("T-1", "fix it", ["a, b agree"])  # what there is to do
+        again = await call("task_claim", channel="dock", task="T-1")
+        assert (again["how"], again["token"], again["title"]) == ("renewed", taken["token"], "fix it")
         assert (await call("task_next", channel="dock", claim=True))["nothing_ready"]
         await call("lock", channel="dock", paths=["a.py", "b.py"], reason="T-1")
         assert {one["reason"] for one in heron("check", "dock", "a.py", "b.py", "--json").record["held"]} == {"T-1"}
