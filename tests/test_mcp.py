@@ -229,6 +229,23 @@ async def test_text_is_never_a_flag_a_file_or_a_key(pair, text):
     assert set(heron.town.server.everything()) - before <= {f"rc1:{{default}}:{what}" for what in WRITTEN}
 
 
+async def test_every_tool_that_looks_shows_what_there_is(pair):
+    heron, lynx = pair
+    for words in (
+        ("say", "dock", "which build?", "--to", "heron"), ("task", "create", "dock", "--title", "fix it"), ("claim", "dock", "deploy"),
+        ("event", "post", "dock", "--type", "status", "--harness", "x", "--status", "busy"), ("briefing", "dock", "Say what you changed."), ("identify", "lynx"),
+    ):  # fmt: skip
+        lynx(*words)
+    heron("lock", "dock", "a.py")
+    known = {"channel": "dock", "task": "T-1", "paths": ["a.py"], "all": True}
+    async with Client(server(ALL)) as client:
+        for tool in chosen(ALL).values():
+            if tool.looks or tool.name == "event_read":
+                record = await Tools(client)(tool.name, **{name: value for name, value in known.items() if name in tool.takes})
+                assert not tool.rows or record[tool.rows], tool.name
+        assert "briefing" not in (await Tools(client)("channels"))["channels"][0]
+
+
 async def test_nothing_new_and_an_owed_answer_are_no_errors(pair):
     _, lynx = pair
     async with Client(server()) as client:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..aio.client import AsyncClient
-    from ..models import Budget, Channel, Lease, PathLock
+    from ..models import Budget, Lease, PathLock
     from .request import Request
 
 
@@ -33,9 +33,10 @@ async def say(
     return {name: value for name, value in dumped(found).items() if value not in ([], 0) and name != "reach"}
 
 
-async def channels(chat: AsyncClient, *, all: bool = False) -> list[Channel]:  # noqa: A002 - the flag's name
-    """The channels; the closed ones too, if ``all``."""
-    return [one for one in await chat.channels() if all or not one.closed]
+async def channels(chat: AsyncClient, *, all: bool = False) -> list[dict[str, Any]]:  # noqa: A002 - the flag's name
+    """The channels; the closed ones too, if ``all``. House rules are told to whoever joins: nine of them would fill an answer."""
+    found = [dumped(one) for one in await chat.channels() if all or not one.closed]
+    return [{name: value for name, value in one.items() if not name.startswith("briefing")} for one in found]
 
 
 async def budget(
