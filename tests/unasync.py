@@ -12,6 +12,7 @@ WORDS = [
     # what a thread does instead
     (r"(?s)    task = asyncio\.current_task\(\).*?raise asyncio\.CancelledError", "    return answer"),
     (r"; a cancellation that something below has swallowed .* is raised", "; here the socket sees to that"),
+    (r"(?s)            if isinstance\(failure, asyncio\.CancelledError\).*?return rest\n", ""),
     (r"        if self\._interrupted is not None:\n            return await heeding\(.*\n", ""),
     (r"(?m)^from \.connection import heeding\n", ""),
     (r"\nSETTLE_S = .*\n", ""),
