@@ -87,7 +87,7 @@ class AsyncErrand:
         if not isinstance(asked, Call):
             return await self._connection.pipe(asked) if asked else []
         if self._interrupted is not None:
-            return await heeding(self._connection.run(asked), SETTLE_S)
+            return await heeding(asyncio.shield(self._connection.run(asked)), SETTLE_S)
         return await self._connection.run(asked)
 
     async def close(self) -> None:
