@@ -162,6 +162,8 @@ LED = [
      f"{GATHER}test_who_refuses_who_died_and_who_is_late_is_told{FAKE}"),
     ("led: a position is that of the whole batch", "redischat/flows/happenings.py", "        setattr(watcher.told[room], part, to)\n", "        watcher.told = {one: at.copy() for one, at in watcher.at.items()}\n",
      f"{WATCH}test_a_watcher_goes_on_behind_any_position_and_misses_nothing"),
+    ("led: what a loop was left with stays in its hand", "redischat/sync/connection.py", "            give_back()\n", "            continue\n",
+     f"tests/test_delivery.py::test_what_a_loop_was_left_with_comes_again_at_once_when_its_client_disconnected{FAKE}"),
 ]  # fmt: skip
 
 COORDINATION: list[tuple[str, ...]] = [*BOARD, *PATHS, *TOLD, *LED]

@@ -149,6 +149,16 @@ async def test_a_reader_that_dies_loses_nothing_and_the_repeat_is_marked(sit):
     assert await bob.pending() == []
 
 
+async def test_what_a_loop_was_left_with_comes_again_at_once_when_its_client_disconnected(sit):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "hi")
+    listening = bob.listen("dock")  # whoever breaks out of it, or fails in its body, closes nothing
+    assert (await anext(listening)).body == "hi"
+    await bob.disconnect()
+    assert [(one.body, one.repeat) for one in await sit("bob").read("dock")] == [("hi", True)]
+    await listening.aclose()
+
+
 async def test_more_than_one_page_is_read_page_by_page_whole(sit):
     amy = sit("amy")
     await amy.open("dock", members="bob", max_messages=0)

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
+from math import inf, nan
+
 import pytest
 from seats import bodies
 
+from redischat import AsyncClient
 from redischat.calls.call import Caller, fresh
-from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld, NoSuchSeq, UnknownRecipient
+from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld, NoSuchSeq, UnknownRecipient, Usage
 from redischat.flows import reading
 from redischat.keys import Keys
 from redischat.wire import Wire
 
 STREAM = "rc1:{default}:ch:dock:messages"
 HUGE = "0-1733011200000000"
+OWN = {"token", "priority"}  # these are refused with codes of their own
+
+
+def numbered():
+    """Each verb of the client with each whole number that it takes."""
+    verbs = {name: inspect.signature(verb).parameters.values() for name, verb in inspect.getmembers(AsyncClient, inspect.isfunction)}
+    return [(name, one.name) for name, all_ in verbs.items() for one in all_ if str(one.annotation) in ("int", "int | None") and one.name not in OWN]
+
+
+@pytest.mark.parametrize("number", [1 << 53, -(10**30), -1, 1.5, nan, inf, "7"])
+async def test_a_number_that_the_broker_could_not_keep_is_refused_by_every_verb_that_takes_one(sit, number):
+    amy, _ = await sit.pair()
+    await amy.post("dock", "one")
+    before = (await amy.channels(), await amy.roster("dock"), await amy.history("dock"))
+    known = {"channel": "dock", "body": "two"}
+    for verb, parameter in [one for one in numbered() if not one[0].startswith("_")]:
+        needed = [one.name for one in inspect.signature(getattr(AsyncClient, verb)).parameters.values() if one.default is one.empty and one.name in known]
+        with pytest.raises(Usage, match=parameter):
+            await getattr(amy, verb)(**{name: known[name] for name in needed}, **{parameter: number})
+    assert (await amy.channels(), await amy.roster("dock"), await amy.history("dock")) == before
+    with pytest.raises(Usage):
+        await amy.budget("dock", messages=5, per=nan)
+    with pytest.raises(Usage):
+        sit("carl", replicas=number)
 
 
 async def test_a_number_that_no_conversation_reaches_ends_the_channel_and_nothing_else(sit):

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 SETTLE_S = 2.0  # a cancelled flow may spend so long on each Call that gives back what it took
 
 
-async def settled(work: Coroutine[Any, Any, Any]) -> None:
+async def settled(work: Coroutine[Any, Any, Any]) -> Any:
     """Give something back even if the caller is cancelled meanwhile, who hears of that when it is done, or after 2 s."""
     doing = asyncio.ensure_future(work)
     try:
-        await asyncio.shield(doing)
+        return await asyncio.shield(doing)
     except asyncio.CancelledError:
         doing.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks how it went
         await asyncio.wait([doing], timeout=SETTLE_S)
@@ -56,6 +56,10 @@ class AsyncErrand:
         """Send ``answer`` in, or throw ``failure``, and go on to the next Show; None at the end of the flow, with its ``result``."""
         self._showing = None
         while True:
+            if isinstance(failure, asyncio.CancelledError) and self._interrupted is None:
+                self._interrupted = failure
+                rest: Show | None = await settled(self.go(failure=failure))  # apart: who is cancelled again must not cut short what gives back
+                return rest
             self._interrupted = self._interrupted or _interruption(failure)
             try:
                 asked = self._flow.send(answer) if failure is None else self._flow.throw(failure)

@@ -67,6 +67,10 @@ class ChatError(Exception):
         self.facts = facts
         super().__init__(self.code)
 
+    def __reduce__(self) -> tuple[type[ChatError], tuple[()], dict[str, Any]]:
+        """Copied, or raised to another process, it has its fields as before."""
+        return type(self), (), self.__dict__
+
     def __str__(self) -> str:
         return self.sentence()
 

@@ -6,7 +6,7 @@ from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 from contextlib import suppress
 
 from .. import names
-from ..calls import channels, messages, tasks
+from ..calls import channels, events, messages, tasks
 from ..calls.call import Listen, Once, Show, ms_of, plain
 from ..errors import KeyReused, RecipientLeft, UnknownRecipient
 from ..errors.broker import NotDurable
@@ -31,10 +31,11 @@ HOW = {"done": "done", "blocked": "refused", "cancelled": "refused"}
 class Wanted:
     """What is asked of whom: ``titles`` by agent, kept as tasks ``<name>.<agent>``; ``brief`` is said to all of them; for how long."""
 
-    __slots__ = ("brief", "files", "ids", "name", "priority", "seconds", "titles")
+    __slots__ = ("brief", "epoch", "ids", "name", "priority", "seconds", "titles")
 
     def __init__(self, name: str, titles: Mapping[str, str], *, brief: str, priority: int | None, seconds: float) -> None:
         self.name, self.titles, self.brief, self.priority, self.seconds = fields.task(name), dict(titles), brief, priority, seconds
+        self.epoch = ""
         self.ids = {agent: fields.task(f"{name}.{fields.agent(agent)}") for agent in self.titles}
 
     def record(self, agent: str) -> dict[str, Any]:
@@ -42,6 +43,10 @@ class Wanted:
         return fields.wanted(
             self.ids[agent], title=self.titles[agent], owner=agent, depends_on=(), files_hint=(), acceptance=(), branch=None, priority=self.priority
         )
+
+    def once(self, what: str) -> Once:
+        """The key of one of its steps: the same whoever goes on with it, another one in a channel that was opened anew under the same name."""
+        return Once(f"gather {self.epoch} {what}")
 
     def letter(self, channel: str) -> str:
         """What all of them are told. Of the same gather it is always the same."""
@@ -88,7 +93,8 @@ def _begun(who: Caller, channel: str, until: float) -> Flow:
 
 def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
     """The tasks, those that were not there made; members only, or nobody would hear of them."""
-    members = yield channels.members(who.keys, channel)
+    members, place = yield [channels.members(who.keys, channel), events.place(who.keys, channel)]
+    wanted.epoch = place[0] if place else ""
     for agent in wanted.titles if members else ():
         if not members.get(agent.lower(), {"here": False})["here"]:
             kind = RecipientLeft if agent.lower() in members else UnknownRecipient
@@ -100,7 +106,7 @@ def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
     if not new:
         return found
     with suppress(TaskAlreadyExists):  # another program runs the same gather at the same moment
-        yield [tasks.create(who, channel, wanted.record(agent), once=Once(f"gather {wanted.ids[agent]}")) for agent in new]
+        yield [tasks.create(who, channel, wanted.record(agent), once=wanted.once(wanted.ids[agent])) for agent in new]
     return (yield from _found(who, channel, wanted))[0]
 
 
@@ -129,7 +135,7 @@ def _tell(who: Caller, channel: str, wanted: Wanted, waiting: list[str]) -> Flow
         draft = messages.Draft(wanted.letter(channel), to=some, title=wanted.name, status="task")
         key = sha1(" ".join(sorted(one.lower() for one in some)).encode()).hexdigest()
         with suppress(KeyReused):  # told today, with another brief
-            why = budgets.unwoken((yield messages.post(who, channel, draft, once=Once(f"gather {wanted.name} {key}")))) or why
+            why = budgets.unwoken((yield messages.post(who, channel, draft, once=wanted.once(f"{wanted.name} {key}")))) or why
     return why
 
 

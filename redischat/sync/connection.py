@@ -73,6 +73,7 @@ class Connection:
     def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
         self._pool = Pool(make)
         self.shown, self._revive = shown, revive
+        self._lent: dict[Callable[[], None], object] = {}
 
     def node(self) -> At:
         """The server that is to be asked now."""
@@ -187,8 +188,18 @@ class Connection:
         if patience.spent(self.limit()):
             raise Unreachable(url=self.shown, why=broke(error, str(error) or "no answer in time", tls=self.shown.startswith("rediss"))) from error
 
+    def lend(self, give_back: Callable[[], None]) -> None:
+        """Somebody has something in hand; if it is still there when this is disconnected, ``give_back`` is called before."""
+        self._lent[give_back] = None
+
+    def returned(self, give_back: Callable[[], None]) -> None:
+        """It is given back."""
+        self._lent.pop(give_back, None)
+
     def disconnect(self) -> None:
-        """Give the connections back that were opened."""
+        """Give back what is in hand, then the connections: those that were opened."""
+        for give_back in list(self._lent):
+            give_back()
         self.release()
 
     def release(self) -> None:

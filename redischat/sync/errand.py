@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..calls.call import Call, Everywhere, Listen, Show
-from .connection import heeding
 from .doorbell import Doorbell
 
 if TYPE_CHECKING:
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .connection import Connection
-
-SETTLE_S = 2.0  # a cancelled flow may spend so long on each Call that gives back what it took
 
 
 class GivenBack(BaseException):
@@ -71,8 +68,6 @@ class Errand:
             return [drive(one, asked.flow()) for one in self._connection.masters()]
         if not isinstance(asked, Call):
             return self._connection.pipe(asked) if asked else []
-        if self._interrupted is not None:
-            return self._connection.run(asked)
         return self._connection.run(asked)
 
     def close(self) -> None:
