@@ -27,6 +27,7 @@ RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
 FAILOVER_S = 30.0  # where servers stand in for each other, and some of them answer
 LOADING_S = 60.0
 PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
+SETTLE_S = 0.01  # the end of a lease, a lock or an offer is looked at just after it
 KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
 
 
@@ -72,13 +73,13 @@ class Listen:
 class Show:
     """Hand messages to whoever reads, oldest first. Answer: how many left whole. An error raised while showing carries that number in ``shown``.
 
-    ``acking(n)`` is the Call that acks the first ``n``, for a reader that does so before the flow does.
+    ``acking(n)`` is the Call that acks the first ``n``, for a reader that does so before the flow does; without one there is nothing in it to ack.
     """
 
     __slots__ = ("acking", "messages", "notes")
 
-    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call]) -> None:
-        self.messages, self.notes, self.acking = messages, notes, acking
+    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call] | None = None) -> None:
+        self.messages, self.notes, self.acking = messages, notes, acking or (lambda _: plain("PING"))
 
 
 class Everywhere:
@@ -109,6 +110,11 @@ def plain(*words: Any, read: Callable[[Any], Any] = lambda reply: reply) -> Call
     return Call(None, (), words, read)
 
 
+def clock() -> Call:
+    """The server's clock, in ms."""
+    return plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
+
+
 def settled(reply: list[Any]) -> list[Any]:
     """The words behind "ok" of a script's reply, also of one that was stored when the same key came before."""
     if reply[0] == "again":
@@ -131,6 +137,21 @@ def _readable(error: ChatError) -> ChatError:
 def pairs(flat: Any) -> dict[str, Any]:
     """A hash as a dict: RESP2 sends it flat, redis-py may have paired it already."""
     return dict(flat) if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def yes(word: Any) -> bool:
+    """What a script says with 1 and 0, also in a stored reply."""
+    return str(word) == "1"
+
+
+def several(text: str) -> list[str]:
+    """What a script says as ``a,b``; "" and "-" are none."""
+    return [] if text in ("", "-") else text.split(",")
+
+
+def maybe(value: int | None) -> int | str:
+    """A number that may be left out, as scripts take it: "" is none."""
+    return "" if value is None else value
 
 
 def fresh(size: int = 11) -> str:
@@ -177,8 +198,7 @@ def unpacked(word: str) -> str:
 _PACKED = {"%": "%25", " ": "%20", "\n": "%0A", "\r": "%0D", "\t": "%09"}
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "since": iso, "seen": iso, "session": unpacked, "host": unpacked, "project": unpacked, "seq": int, "head": int, "cap": int, "used": int,
-    "expires_at": iso, "claimed_at": iso, "current": int, "token": int, "lapsed": lambda word: str(word) == "1", "assigned": lambda word: str(word) == "1",
-    "in_line": lambda word: str(word) == "1", "most": int,
+    "expires_at": iso, "claimed_at": iso, "current": int, "token": int, "lapsed": yes, "assigned": yes, "in_line": yes, "most": int,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..keys import FORMAT
-from .call import Call, Caller, Once, fresh, iso, pairs, plain, run
+from .call import Call, Caller, Once, fresh, iso, maybe, pairs, plain, run, several, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def open(
 
     def opened(words: list[Any]) -> dict[str, Any]:
         new, written, joined, head, ignored = words
-        return {"channel": written, "new": str(new) == "1", "joined": joined, "last_seq": int(head), "ignored": ignored.split(",") if ignored else []}
+        return {"channel": written, "new": yes(new), "joined": joined, "last_seq": int(head), "ignored": several(ignored)}
 
     return run(
         "channel_open",
@@ -59,7 +59,7 @@ def open(
         },
         {
             "format": FORMAT, "channel": channel, "name": name, "me": who.me, "display": who.agent, "token": who.token, "keep": once.seconds, "epoch": fresh(4),
-            "topic": topic, "briefing": briefing, "mode": mode, "cap": "" if cap is None else cap, "since": "" if since is None else since,
+            "topic": topic, "briefing": briefing, "mode": mode, "cap": maybe(cap), "since": maybe(since),
         },
         opened, [key for one in members for key in (keys.marks(one.lower()), keys.bell(one.lower()))], members,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def leave(who: Caller, channel: str, *, once: Once) -> Call:
             "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **_keys(keys, channel, "room", "live"), "bell": keys.bell(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
-        lambda words: {"channel": words[1], "left": words[0] == "left", "closed": str(words[2]) == "1", "members": int(words[3])},
+        lambda words: {"channel": words[1], "left": words[0] == "left", "closed": yes(words[2]), "members": int(words[3])},
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def reopen(who: Caller, channel: str, *, cap: int | None = None, once: Once) -> 
     return run(
         "channel_reopen",
         {**_keys(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", who.me, once.key, channel), "live": keys.live(channel)},
-        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": "" if cap is None else cap},
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": maybe(cap)},
         lambda words: {"channel": words[1], "how": words[0], "max_messages": int(words[2]), "messages": int(words[3]), "members": int(words[4])},
     )
 
@@ -197,7 +197,7 @@ def brake(keys: Keys, channel: str, pair: str, since: int, sender: str, text: st
         "channel_brake",
         {**_keys(keys, channel, "stream", "heads", "hinted", "live")},
         {"channel": channel, "pair": pair, "since": since, "from": sender, "text": text},
-        lambda words: str(words[0]) == "1",
+        lambda words: yes(words[0]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import TooLarge
+from ..keys import LAST_NUMBER
 from ..names import MESSAGE_BYTES
 from .call import Call, Caller, Once, iso, pairs, plain, run
 from .event_form import KIND, NEVER, checked, shown
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
-LAST_NUMBER = 999_999_999  # scripts/parts/head.lua: what a stranger numbers beyond it is no event
 PAGE = 200
 STRANGERS = 20  # entries beyond the last number that are named in one look
 _OURS = frozenset("fkwtb")  # the fields of whatever redischat wrote

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import budgets
-from .call import STORED, Call, Caller, Once, iso, ms_of, pairs, plain, run
+from .call import STORED, Call, Caller, Once, iso, maybe, ms_of, pairs, plain, run, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ HOOKS = {"0": "whole", "1": "pointed", "2": "silent"}  # scripts/parts/entry.lua
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
 _OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
 _PART = "\ufffd"  # what a character becomes that a cut went through
-IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
 
 
 class Draft:
@@ -44,7 +43,7 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
         seq, ts, rung, talk, cap, count, state, written, display, wakes, hint, audience, *budget = words
         return {
             "channel": written, "seq": int(seq), "from": display, "ts": iso(ts), "ts_ms": int(ts), "rung": rung, "talk": int(talk), "cap": int(cap), "members": int(count),
-            "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": str(hint) == "1",
+            "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": yes(hint),
             "budget": budgets.record(written, str(budget[1]), str(budget[2]), int(ts)) if budget and int(budget[0]) else None,
         }  # fmt: skip
 
@@ -57,7 +56,7 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "body": draft.body, "ask": "" if named else draft.audience,
-            "reply_to": "" if draft.reply_to is None else draft.reply_to, "thread": draft.thread, "title": draft.title, "status": draft.status,
+            "reply_to": maybe(draft.reply_to), "thread": draft.thread, "title": draft.title, "status": draft.status,
         },
         read, [key for name in named for key in (keys.bell(name), keys.owed(name))], named,
     )  # fmt: skip
@@ -147,7 +146,7 @@ def look(who: Caller, positions: dict[str, int], *, which: str = "wakes", sender
     return run(
         "message_look",
         {"heads": keys.heads, "marks": keys.marks(who.me)},
-        {"me": who.me, "which": which, "from": sender.lower(), "reply_to": "" if reply_to is None else reply_to},
+        {"me": who.me, "which": which, "from": sender.lower(), "reply_to": maybe(reply_to)},
         read, [keys.channel(channel, "messages") for channel in positions], [part for item in positions.items() for part in item],
     )  # fmt: skip
 
@@ -191,14 +190,14 @@ def import_batch(who: Caller, channel: str, rows: Sequence[Sequence[Any]], *, af
             "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
             "agents": keys.agents, "marks": keys.marks(who.me), "live": keys.live(channel),
         },
-        {"channel": channel, "me": who.me, "token": who.token, "after": "" if after is None else after},
+        {"channel": channel, "me": who.me, "token": who.token, "after": maybe(after)},
         lambda words: {"channel": words[0], "last_seq": int(words[1]), "stored": int(words[2])},
         (), [part for one in rows for part in one],
     )  # fmt: skip
 
 
 def row(record: dict[str, Any]) -> tuple[Any, ...]:
-    """The inverse of :func:`message`: a record as the IMPORT_FIELDS that it is stored by."""
+    """The inverse of :func:`message`: a record as message_import.lua takes it."""
     to, wakes = record["to"], record["wakes"]
     audience = {"all": "*", "none": "-"}[wakes] if isinstance(wakes, str) else f",{','.join(wakes).lower()},"
     given = [record[field] or "" for field in ("reply_to", "thread", "title", "status")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import channels, messages, paths, sessions
-from ..calls.call import Listen, Show, plain
+from ..calls.call import Listen, Show
 from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, RecipientLeft, TimedOut, UnknownRecipient
 from . import budgets, reading
 from .messages import helped
@@ -117,7 +117,7 @@ def _read(who: Caller, channel: str, asked: Question, found: dict[str, Any]) -> 
         if [one["seq"] for one in row.get("messages", ())] != [found["seq"]] or row["gap"]:
             yield messages.release(who, asked.lease)
             return
-        yield Show([found], [], lambda _: plain("PING"))
+        yield Show([found], [])
         ack = messages.ack(who, asked.lease, [(channel, row["epoch"], row["which"], found["seq"], 0)])
         try:
             yield ack

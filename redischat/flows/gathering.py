@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from .. import names
 from ..calls import channels, messages, tasks
-from ..calls.call import Listen, Once, Show, ms_of, plain
+from ..calls.call import SETTLE_S, Listen, Once, Show, ms_of
 from ..errors import KeyReused, RecipientLeft, UnknownRecipient
 from ..errors.broker import NotDurable
 from ..errors.tasks import TaskAlreadyExists, TaskInvalidRecord
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 HOW = {"done": "done", "blocked": "refused", "cancelled": "refused"}
 
 
@@ -73,7 +72,7 @@ def gather(who: Caller, channel: str, wanted: Wanted, now: Callable[[], float]) 
                 yield from _late({agent: one for agent, one in found.items() if agent not in over}, unwoken)
                 return
             ends = [ms_of(one["lease_expires_at"]) - now_ms for one in found.values() if one["lease_expires_at"] and not one["stale"]]
-            look_at = now() + min(ends) / 1000 + ROOM_TO_SETTLE_S if ends else until
+            look_at = now() + min(ends) / 1000 + SETTLE_S if ends else until
         heard = yield Listen([who.keys.live(channel)], min(until, look_at))
 
 
@@ -144,13 +143,13 @@ def _shown(found: dict[str, dict[str, Any]], over: set[str], died: dict[str, Any
             died[agent] = one["lease_expires_at"]
             rows.append(_row(agent, "died", one))
     for row in sorted(rows, key=lambda row: row["task"]["updated_at"]):
-        yield Show([row], [], lambda _: plain("PING"))
+        yield Show([row], [])
 
 
 def _late(left: dict[str, dict[str, Any]], unwoken: str) -> Flow:
     for agent, one in left.items():
         row = _row(agent, "late", one)
-        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [], lambda _: plain("PING"))
+        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [])
 
 
 def _row(agent: str, how: str, one: dict[str, Any]) -> dict[str, Any]:

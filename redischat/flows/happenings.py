@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from ..calls import channels, events, messages, tasks
-from ..calls.call import Listen, Show, ms_of, pairs, plain
+from ..calls.call import SETTLE_S, Listen, Show, clock, ms_of, pairs, plain
 from ..errors import ChatError, TimedOut, Usage
 from .paths import locks
 from .reading import not_there
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-ROOM_TO_SETTLE_S = 0.01  # the end of a lease is looked at just after it
 PARTS = {"audit": "audit", "event": "event", "notice": "seq"}  # what rings -> which part of a position it moves
 
 
@@ -85,7 +84,7 @@ def watch(watcher: Watch, now: Callable[[], float]) -> Flow:
         if word in ("again", "audit"):
             rows += yield from _lapses(watcher, now)
         for row in rows:
-            yield Show([row], [], lambda _: plain("PING"))
+            yield Show([row], [])
             until = now() + watcher.seconds
         if heard is None and now() >= until:
             raise TimedOut(what="nothing happened there", seconds=f"{watcher.seconds:g}", channels=[one.name for one in watcher.at.values()])
@@ -183,7 +182,7 @@ def _happened(at: Position, kind: str, agent: str, subject: str | None, text: st
 def _lapses(watcher: Watch, now: Callable[[], float]) -> Flow:
     """Leave word of the leases that ran out, which rings; show the locks that did, of which nobody leaves word; note when the next one ends."""
     keys = watcher.who.keys
-    leased, now_ms = yield [plain("HGETALL", keys.leased, read=pairs), plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000)]
+    leased, now_ms = yield [plain("HGETALL", keys.leased, read=pairs), clock()]
     mine = {what: int(text.split(" ")[-1]) for what, text in leased.items() if what.split(" ")[0] in watcher.at}
     for room in dict.fromkeys(what.split(" ")[0] for what, end in mine.items() if end <= now_ms and (what, str(end)) not in watcher.lapsed):
         try:
@@ -195,7 +194,7 @@ def _lapses(watcher: Watch, now: Callable[[], float]) -> Flow:
     rows = [_lock_lapsed(watcher, one) for one in held if one["lapsed"] and (one["lock_id"], one["expires_at"]) not in watcher.lapsed]
     watcher.lapsed |= {(one["lock_id"], one["expires_at"]) for one in held if one["lapsed"]}
     ends = [end for end in (*mine.values(), *(ms_of(one["expires_at"]) for one in held)) if end > now_ms]
-    watcher.look_at = now() + (min(ends) - now_ms) / 1000 + ROOM_TO_SETTLE_S if ends else inf
+    watcher.look_at = now() + (min(ends) - now_ms) / 1000 + SETTLE_S if ends else inf
     return rows
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import names
 from ..calls import channels, paths
-from ..calls.call import Listen, Once, Show, iso, plain
+from ..calls.call import SETTLE_S, Listen, Once, Show, iso
 from ..errors import ChatError, LostRace, NoChannel, Refused, TimedOut
 from ..errors.paths import (
     PathLockChannelNotFound,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 WORDS = 6  # of a held path's line
-ROOM_TO_SETTLE_S = 0.01  # the end of a lock is looked at just after it
 
 
 def _run(who: Caller, channel: str, call: Call) -> Flow:
@@ -82,7 +81,7 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
         over = heard is None and now() >= until
         kind, _, ms = (heard or "").partition(" ")
         if kind == "look":  # another one was offered it: look when that offer ends
-            look_at = min(look_at, now() + int(ms) / 1000 + ROOM_TO_SETTLE_S)
+            look_at = min(look_at, now() + int(ms) / 1000 + SETTLE_S)
             continue
         try:
             got = yield from _run(who, channel, paths.lock(who, channel, repo, asked, queue=True))
@@ -96,12 +95,12 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
             yield circle_told(got["circle"], channel)
         if over:
             return (yield from _over(who, channel, repo, asked))
-        look_at = now() + got["look_ms"] / 1000 + ROOM_TO_SETTLE_S
+        look_at = now() + got["look_ms"] / 1000 + SETTLE_S
 
 
 def circle_told(circle: str, channel: str) -> Show:
     """A circle that is only said, to whoever reads: there is nothing in it to ack."""
-    return Show([], [{"kind": "read", "channel": channel, "more": 0, "gap": 0, "busy_until": None, "circle": circle}], lambda _: plain("PING"))
+    return Show([], [{"kind": "read", "channel": channel, "more": 0, "gap": 0, "busy_until": None, "circle": circle}])
 
 
 def _over(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:

@@ -7,7 +7,7 @@ means that nobody drives any more; what was taken lapses by itself. A Call that 
 from __future__ import annotations
 
 from ..calls import agents, channels, messages
-from ..calls.call import Listen, Show, iso
+from ..calls.call import SETTLE_S, Listen, Show, iso
 from ..errors import ChannelClosed, ChatError, NoChannel, NoSuchSeq, NotMember, TimedOut, UnknownRecipient
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 SHOWN = 20  # names in a refusal
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 class Limits:
@@ -143,7 +142,7 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
                 reading.notes = reading.busy
                 yield Show([], reading.notes, lambda _: messages.release(who, lease))
                 return reading
-            yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + ROOM_TO_SETTLE_S)
+            yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + SETTLE_S)
         elif not reading.again:
             return reading
 
@@ -213,7 +212,7 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
         if closed:
             raise closed
         busy_ms = max(busy_ms, reading.busy_ms)
-        look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
+        look_at = now() + busy_ms / 1000 + SETTLE_S if busy_ms > 0 else now() if on else until
 
 
 def _afresh(asked: Waiting, until: float, now: Callable[[], float], *, over: bool) -> tuple[float, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, channels, paths, tasks
-from ..calls.call import Listen, Show, ms_of, plain
+from ..calls.call import SETTLE_S, Listen, Show, ms_of
 from ..errors import ChatError, Deadlock, NoChannel, NoIdentity, TimedOut
 from ..errors.tasks import NothingReady, TaskCancelled, TaskChannelNotFound, TaskNotFound, TaskUnknownDependency
 from .board import why
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..calls.call import Call, Caller, Once
 
     Flow = Generator[Any, Any, Any]
-
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 def create(who: Caller, channel: str, fields: dict[str, Any], once: Once) -> Flow:
@@ -145,9 +143,9 @@ def _reached(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) ->
             return found
         if found["stale"] and found["lease_expires_at"] != told:
             told = found["lease_expires_at"]
-            yield Show([], [{"kind": "lapsed", "channel": found["channel"], "task": found}], lambda _: plain("PING"))
+            yield Show([], [{"kind": "lapsed", "channel": found["channel"], "task": found}])
         held = found["lease_expires_at"] if not found["stale"] else None
-        look_at = now() + (ms_of(held) - now_ms) / 1000 + ROOM_TO_SETTLE_S if held else until
+        look_at = now() + (ms_of(held) - now_ms) / 1000 + SETTLE_S if held else until
         if over:
             raise TimedOut(what=_still(found), task=found["id"], channel=found["channel"], status=found["status"], seconds=f"{goal.seconds:g}")
         if who.me and not goal.stood:

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 from ..errors import BadName, BadText, TooLarge
+from ..keys import LAST_NUMBER
 from ..names import BRIEFING_CHARS, LINE_CHARS, line, name, same
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 WHOLE_BYTES = 4_000  # scripts/parts/entry.lua WHOLE
 META, AUDITS, EVENTS = "_meta.json", "_audit.jsonl", "_events.jsonl"
-LAST_NUMBER = 999_999_999  # higher ones are typing errors or malice: all that follows would have to be numbered above them
 KINDS = ("message", "notice", "audit")
 DISCUSSION = "discussion"  # agent-chat's status where none is given
 AUDITED = ("task.", "lease.", "path.", "event.", "state.")
