@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 OF_PRELUDE = 1  # keys that come behind those which a script names
 PROBE = "?"  # rings to count who listens (scripts/prelude.lua): no reason to look
+NEVER = "1970-01-01T00:00:00.000Z"  # stands for a time that nobody gave
+TIME_DIGITS = 17  # microseconds up to the year 5138
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 
 # Every carrier's patience.
@@ -166,6 +168,11 @@ def iso(ms: int | str) -> str | None:
         return None
     at = gmtime(ms // 1000)
     return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{ms % 1000:03}Z"
+
+
+def is_time(us: str) -> bool:
+    """May an entry have this time? Whatever else stands there, no redischat wrote it."""
+    return us.isdecimal() and len(us) <= TIME_DIGITS
 
 
 def ms_of(text: str | None) -> int:

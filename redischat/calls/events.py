@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..errors import TooLarge
 from ..keys import LAST_NUMBER
 from ..names import MESSAGE_BYTES
-from .call import Call, Caller, Once, iso, pairs, plain, run
-from .event_form import KIND, NEVER, checked, shown
+from .call import NEVER, Call, Caller, Once, is_time, iso, pairs, plain, run
+from .event_form import KIND, checked, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 PAGE = 200
 STRANGERS = 20  # entries beyond the last number that are named in one look
 _OURS = frozenset("fkwtb")  # the fields of whatever redischat wrote
-_TIME_DIGITS = 17  # microseconds up to the year 5138
 
 
 def post(who: Caller, channel: str, event: dict[str, Any], *, once: Once) -> Call:
@@ -133,7 +132,7 @@ def _event(fields: dict[str, Any]) -> dict[str, Any]:
         found = loads(fields["b"])
     except (ValueError, RecursionError):
         raise EventMalformedBody(why="it is no JSON") from None
-    if not fields["t"].isdecimal() or len(fields["t"]) > _TIME_DIGITS:
+    if not is_time(fields["t"]):
         raise EventInvalidTimestamp(why="its time is none that the broker gave")
     event = checked({**found, "ts": NEVER} if isinstance(found, dict) else found)
     if event["agent"].lower() != fields["f"].lower():

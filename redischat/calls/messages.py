@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..keys import LAST_NUMBER
 from . import budgets
-from .call import STORED, Call, Caller, Once, iso, maybe, ms_of, pairs, plain, run, yes
+from .call import NEVER, STORED, Call, Caller, Once, is_time, iso, maybe, ms_of, pairs, plain, run, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ TAKE_BYTES = 1 << 20
 KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
 HOOKS = {"0": "whole", "1": "pointed", "2": "silent"}  # scripts/parts/entry.lua
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
-_OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
+_OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote
+_STRANGE = {"f": "?", "k": "?", "w": "-", "t": "", "x": "0", "b": ""}  # stands for what a stranger's entry lacks
+_SEQ_DIGITS = len(str(LAST_NUMBER))
 _PART = "\ufffd"  # what a character becomes that a cut went through
 
 
@@ -205,15 +208,26 @@ def row(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["seq"], LETTERS[record["kind"]], record["from"], ms_of(record["ts"]) * 1000, record["body"], written, audience, *given
 
 
+def is_ours(entry: Any) -> bool:
+    """Did redischat write it? A stranger's raw XADD lacks a field, or its time, or what it answers, is no number."""
+    fields = pairs(entry)
+    return fields.keys() >= _OURS and is_time(fields["t"]) and ("r" not in fields or _seq(fields["r"]) is not None)
+
+
+def _seq(text: str | None) -> int | None:
+    """The number of a message, if it can be one."""
+    return int(text) if text and text.isdecimal() and len(text) <= _SEQ_DIGITS else None
+
+
 def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
-    """A stranger's raw XADD is no message: it has no body, or an id that is no number."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
+    """A stranger's raw XADD is no message, whatever its id."""
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if is_ours(fields)]
     return [message(name, int(seq), fields, me) for (left, _, seq), fields in rows if left == "0"]
 
 
 def _beside(found: Any, part: str, name: str, me: str) -> list[dict[str, Any]]:
     """Audits are numbered behind a message (``after``, ``n``); events are numbered on their own (``n``)."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if is_ours(fields)]
     audits = part == "audits"
     return [
         {**message(name, 0, fields, me), "seq": None, "after": int(after) if audits else None, "n": int(n), **({"facts": _facts(fields)} if audits else {})}
@@ -229,15 +243,17 @@ def _facts(fields: Any) -> dict[str, Any]:
 
 
 def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False, cut: int = 0) -> dict[str, Any]:
-    """One message as the record that ``--json`` gives. ``cut`` is its size in bytes when the body is only its beginning."""
-    fields = pairs(entry)
+    """One message as the record that ``--json`` gives. ``cut`` is its size in bytes when the body is only its beginning.
+
+    A stranger's entry that looks like one to the broker is shown as far as it can be: whoever reads goes on behind it.
+    """
+    fields = {**_STRANGE, **pairs(entry)}
     wakes, to = fields["w"], fields.get("to", "")
-    reply = fields.get("r")
     return {
         "channel": channel, "seq": seq, "kind": KINDS.get(fields["k"], fields["k"]), "from": fields["f"],
         "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(fields.get("wa", wakes), to),
-        "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
-        "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
+        "title": fields.get("h"), "status": fields.get("s"), "reply_to": _seq(fields.get("r")), "thread": fields.get("th"),
+        "ts": iso(int(fields["t"]) // 1000) if is_time(fields["t"]) else NEVER, "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
         "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None, "facts": None,
         "hooks": HOOKS.get(fields["x"], HOOKS["0"]),
     }  # fmt: skip
