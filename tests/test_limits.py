@@ -39,7 +39,17 @@ async def test_an_entry_that_lacks_what_redischat_writes_is_passed_over_by_every
 
 
 @pytest.mark.parametrize(
-    "odd", [{"t": "soon"}, {"t": "9" * 40}, {"r": "the first"}, {"r": "9" * 5_000}, {"k": None, "z": "m"}, {"w": None, "z": "*"}, {"t": None, "z": "1"}, {"x": None, "z": "0"}]
+    "odd",
+    [
+        {"t": "soon"},
+        {"t": "9" * 40},
+        {"r": "the first"},
+        {"r": "9" * 5_000},
+        {"k": None, "z": "m"},
+        {"w": None, "z": "*"},
+        {"t": None, "z": "1"},
+        {"x": None, "z": "0"},
+    ],
 )
 async def test_an_entry_that_looks_like_one_of_redischat_stands_in_no_readers_way(sit, odd):
     amy, bob = await sit.pair()

@@ -226,20 +226,23 @@ def member(text: str) -> dict[str, Any]:
 
 def heads(keys: Keys) -> Call:
     """Every channel of the workspace, as compared -> (last seq, name as written)."""
-
-    def ends(flat: Any) -> dict[str, tuple[int, str]]:
-        return {channel: (int(text.split(" ")[0]), text.split(" ")[2]) for channel, text in pairs(flat).items()}
-
-    return plain("HGETALL", keys.heads, read=ends)
+    return plain("HGETALL", keys.heads, read=lambda flat: {channel: _place(text)[::2] for channel, text in pairs(flat).items()})
 
 
 def places(keys: Keys) -> Call:
     """Every channel of the workspace, as compared -> (last seq, epoch, name as written)."""
+    return plain("HGETALL", keys.heads, read=lambda flat: {channel: _place(text) for channel, text in pairs(flat).items()})
 
-    def ends(flat: Any) -> dict[str, tuple[int, str, str]]:
-        return {channel: (int(head), epoch, name) for channel, text in pairs(flat).items() for head, epoch, name in (text.split(" "),)}
 
-    return plain("HGETALL", keys.heads, read=ends)
+def place(keys: Keys, channel: str) -> Call:
+    """``(last seq, epoch, name as written)`` of a channel; None if there is none."""
+    return plain("HGET", keys.heads, channel, read=lambda text: _place(text) if text else None)
+
+
+def _place(text: str) -> tuple[int, str, str]:
+    """A channel's head as it is kept (scripts/parts/head.lua)."""
+    head, epoch, name = text.split(" ")
+    return int(head), epoch, name
 
 
 def length(keys: Keys, channel: str) -> Call:

@@ -78,11 +78,6 @@ def repair(who: Caller, channel: str) -> Call:
     )
 
 
-def place(keys: Keys, channel: str) -> Call:
-    """``(epoch, name as written)`` of a channel; None if there is none."""
-    return plain("HGET", keys.heads, channel, read=lambda text: tuple(text.split(" ")[1:]) if text else None)
-
-
 def mark_field(who: Caller, type_: str | None) -> str:
     """Whoever reads only one type has a mark of its own for it: the events of the other one stay new."""
     return f"{who.me} {type_}" if type_ else who.me

@@ -6,7 +6,8 @@ from math import inf
 
 from ..calls import channels, events, messages, tasks
 from ..calls.call import SETTLE_S, Listen, Show, clock, ms_of, pairs, plain
-from ..errors import ChatError, TimedOut, Usage
+from ..errors import TimedOut, Usage
+from .ending import tried
 from .paths import locks
 from .reading import not_there
 
@@ -185,10 +186,7 @@ def _lapses(watcher: Watch, now: Callable[[], float]) -> Flow:
     leased, now_ms = yield [plain("HGETALL", keys.leased, read=pairs), clock()]
     mine = {what: int(text.split(" ")[-1]) for what, text in leased.items() if what.split(" ")[0] in watcher.at}
     for room in dict.fromkeys(what.split(" ")[0] for what, end in mine.items() if end <= now_ms and (what, str(end)) not in watcher.lapsed):
-        try:
-            yield tasks.notice(keys, room)
-        except ChatError:
-            continue  # a look needs no right to write
+        yield from tried(tasks.notice(keys, room))  # a look needs no right to write
     watcher.lapsed |= {(what, str(end)) for what, end in mine.items() if end <= now_ms}
     held = [one for one in (yield from locks(watcher.who)) if one["channel"].lower() in watcher.at]
     rows = [_lock_lapsed(watcher, one) for one in held if one["lapsed"] and (one["lock_id"], one["expires_at"]) not in watcher.lapsed]

@@ -5,15 +5,12 @@ Who waits listens at its door first and asks then, asks again when it rings and 
 
 from __future__ import annotations
 
-from .. import names
 from ..calls import channels, paths
 from ..calls.call import SETTLE_S, Listen, Once, Show, iso
 from ..errors import ChatError, LostRace, NoChannel, Refused, TimedOut
-from ..errors.paths import (
-    PathLockChannelNotFound,
-    PathLockConflict,
-    PathLockStaleToken,
-)
+from ..errors.paths import PathLockChannelNotFound, PathLockConflict, PathLockStaleToken
+from .ending import tried
+from .reading import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ def _run(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(channel: str, heads: dict[str, tuple[int, str]]) -> ChatError:
-    return PathLockChannelNotFound(channel=channel, nearest=names.nearest(channel, [name for _, name in heads.values()]))
+    return PathLockChannelNotFound(channel=channel, nearest=near(channel, heads))
 
 
 def _told(who: Caller, repo: Repo | None, got: dict[str, Any]) -> Flow:
@@ -86,7 +83,7 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
         try:
             got = yield from _run(who, channel, paths.lock(who, channel, repo, asked, queue=True))
         except (Refused, LostRace):
-            yield from _left(who, repo, asked)
+            yield from tried(paths.leave(who, repo, asked))  # or whoever is behind would wait for one that is gone
             raise
         if not got["queued"]:
             return got
@@ -115,21 +112,10 @@ def _over(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
         raise TimedOut(**facts, what=f"{facts['holder']} {still} {facts['path']}{until}; you left the line", seconds=f"{asked.wait:g}") from None
 
 
-def _left(who: Caller, repo: Repo, asked: Wanted) -> Flow:
-    """Refused while it stood there: out of the line, or whoever is behind would wait for one that is gone."""
-    try:
-        yield paths.leave(who, repo, asked)
-    except ChatError:
-        return  # nobody is at its door: whoever meets it strikes it out
-
-
 def _given_up(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
     """Interrupted: the request may have happened, or happen yet. Nobody knows of what it got: it goes back."""
     for call in (paths.leave(who, repo, asked), paths.unlock(who, channel, [(asked.id, "")], once=Once())):
-        try:
-            yield call
-        except ChatError:
-            continue  # it got nothing
+        yield from tried(call)
 
 
 def unlock(who: Caller, channel: str, repo: Repo | None, targets: Sequence[tuple[str, str]], once: Once, *, all_: bool = False) -> Flow:
@@ -239,8 +225,3 @@ def _waiting(request: str, text: str, repos: dict[str, str]) -> dict[str, Any]:
         "request": request, "owner": name, "channel": channel, "repository": repos.get(digest, digest), "mode": paths.MODES[mode],
         "since": iso(since), "reason": why or None, "paths": [paths.shown(path) for path in asked],
     }  # fmt: skip
-
-
-def repair(who: Caller, channel: str) -> Flow:
-    """Mend locks and line from each other. Gives ``locks waiting mended dropped``."""
-    return (yield paths.repair(who, channel))

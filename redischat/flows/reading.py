@@ -9,13 +9,14 @@ from __future__ import annotations
 from ..calls import agents, channels, messages
 from ..calls.call import SETTLE_S, Listen, Show, iso
 from ..errors import ChannelClosed, ChatError, NoChannel, NoSuchSeq, NotMember, TimedOut, UnknownRecipient
+from .ending import acked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
-    from ..calls.call import Call, Caller
+    from ..calls.call import Caller
 
     Flow = Generator[Any, Any, Any]
 
@@ -63,7 +64,7 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
         except ChatError:
             raise error from None  # what cannot be settled lapses by itself; why it came to this is what must be told
         raise
-    yield from _acked(_ack(who, lease, rows, shown, shown, clean=True))
+    yield from acked(_ack(who, lease, rows, shown, shown, clean=True))
     return reading
 
 
@@ -73,17 +74,6 @@ def _given_back(who: Caller, lease: str, taken: dict[str, Any] | None, error: Ba
         yield _ack(who, lease, taken["rows"], shown, maybe, clean=False)
     elif not isinstance(error, ChatError):
         yield messages.release(who, lease)
-
-
-def _acked(ack: Call) -> Flow:
-    """An interrupted ack may not have been sent: what was shown must not come again, nor its lease stay."""
-    try:
-        yield ack
-    except (GeneratorExit, ChatError):
-        raise
-    except BaseException:
-        yield ack
-        raise
 
 
 def _reading(taken: dict[str, Any]) -> Reading:
@@ -152,9 +142,14 @@ def not_there(who: Caller, channel: str) -> Flow:
     heads = yield channels.heads(who.keys)
     if channel in heads:
         raise NotMember(channel=heads[channel][1], agent=who.agent)
+    raise NoChannel(channel=channel, nearest=near(channel, heads))
+
+
+def near(channel: str, heads: dict[str, tuple[int, str]]) -> str | None:
+    """The channel that was probably meant."""
     from ..names import nearest
 
-    raise NoChannel(channel=channel, nearest=nearest(channel, [name for _, name in heads.values()]))
+    return nearest(channel, [name for _, name in heads.values()])
 
 
 class Waiting:

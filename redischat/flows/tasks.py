@@ -7,6 +7,8 @@ from ..calls.call import SETTLE_S, Listen, Show, ms_of
 from ..errors import ChatError, Deadlock, NoChannel, NoIdentity, TimedOut
 from ..errors.tasks import NothingReady, TaskCancelled, TaskChannelNotFound, TaskNotFound, TaskUnknownDependency
 from .board import why
+from .ending import left, tried
+from .reading import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def claim(who: Caller, channel: str, task: str, ttl_ms: int, *, steal: bool = Fa
     ``repository`` finds the one where hinted files are looked up; ``locked`` are the locks of others on them: a warning, no refusal.
     """
     return (
-        yield from _granted(who, channel, tasks.claim(who, channel, task.lower(), ttl_ms=ttl_ms, steal=steal, reason="taken by --steal-expired"), repository)
+        yield from granted(who, channel, tasks.claim(who, channel, task.lower(), ttl_ms=ttl_ms, steal=steal, reason="taken by --steal-expired"), repository)
     )
 
 
@@ -50,13 +52,13 @@ def renew(who: Caller, channel: str, task: str, ttl_ms: int, *, fence: int | Non
 
 def recover(who: Caller, channel: str, task: str, reason: str, ttl_ms: int, *, repository: Callable[[], paths.Repo] | None = None) -> Flow:
     """Take over a task whose lease ran out. Gives a grant with ``previous_owner``."""
-    return (yield from _granted(who, channel, tasks.claim(who, channel, task.lower(), want="recover", ttl_ms=ttl_ms, reason=reason), repository))
+    return (yield from granted(who, channel, tasks.claim(who, channel, task.lower(), want="recover", ttl_ms=ttl_ms, reason=reason), repository))
 
 
 def next_(who: Caller, channel: str, ttl_ms: int, once: Once, *, take: bool, repository: Callable[[], paths.Repo] | None = None) -> Flow:
     """The best task that can be started: taken, a grant; else its record. Refused by name where there is none: the refusal says why."""
     try:
-        got = yield from _granted(who, channel, tasks.next_(who, channel, take=take, ttl_ms=ttl_ms, once=once), repository)
+        got = yield from granted(who, channel, tasks.next_(who, channel, take=take, ttl_ms=ttl_ms, once=once), repository)
     except NothingReady as error:
         error.facts["why"] = why((yield tasks.look(who.keys, channel))["tasks"], who.me)
         raise
@@ -72,10 +74,7 @@ def looked(who: Caller, channel: str, wanted: Sequence[str] = ()) -> Flow:
     """As :func:`board`, with ``damaged`` (ids whose record redischat did not write) and ``missing``."""
     found = yield from _asked(who, channel, tasks.look(who.keys, channel, wanted))
     if found["unnoticed"]:
-        try:
-            yield tasks.notice(who.keys, channel)
-        except ChatError:
-            return found  # a look needs neither a right to write nor a stream that can be written
+        yield from tried(tasks.notice(who.keys, channel))  # a look needs neither a right to write nor a stream that can be written
     return found
 
 
@@ -116,14 +115,7 @@ def wait(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) -> Flo
         Deadlock: its holder waits for the caller.
         TimedOut: not in that time.
     """
-    try:
-        found = yield from _reached(who, channel, goal, now)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        yield from _left(who, goal)
-        raise
-    yield from _left(who, goal)
+    found = yield from left(_reached(who, channel, goal, now), lambda: paths.stand_down(who, goal.request) if goal.stood else None)
     if found["status"] != goal.status:
         raise TaskCancelled(task=found["id"], channel=found["channel"], reason=found["reason"])
     return found
@@ -155,16 +147,6 @@ def _reached(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) ->
                 raise Deadlock(circle=circle["circle"])
 
 
-def _left(who: Caller, goal: Goal) -> Flow:
-    """Wait no more. A record that cannot be taken away is found deaf by whoever meets it."""
-    if not goal.stood:
-        return
-    try:
-        yield paths.stand_down(who, goal.request)
-    except ChatError:
-        return
-
-
 def _still(found: dict[str, Any]) -> str:
     held = f", held by {found['owner']} until {found['lease_expires_at']}" if found["lease_expires_at"] else ""
     lapsed = f"; its lease ran out: redischat task recover {found['channel']} {found['id']} --reason WHY" if found["stale"] else ""
@@ -188,7 +170,8 @@ def _acted(who: Caller, channel: str, call: Call, owner: str = "-") -> Flow:
     return got
 
 
-def _granted(who: Caller, channel: str, call: Call, repository: Callable[[], paths.Repo] | None) -> Flow:
+def granted(who: Caller, channel: str, call: Call, repository: Callable[[], paths.Repo] | None) -> Flow:
+    """Run the Call of a grant. Gives it with ``warning`` and ``locked``: the locks of others on the files that it names."""
     got = yield from _acted(who, channel, call)
     got["locked"] = []
     if repository and got.get("files_hint"):
@@ -213,10 +196,7 @@ def _asked(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(who: Caller, channel: str) -> Flow:
-    from ..names import nearest
-
-    heads = yield channels.heads(who.keys)
-    raise TaskChannelNotFound(channel=channel, nearest=nearest(channel, [name for _, name in heads.values()]))
+    raise TaskChannelNotFound(channel=channel, nearest=near(channel, (yield channels.heads(who.keys))))
 
 
 def _not_there(who: Caller, channel: str, name: str, task: str, *, damaged: bool) -> Flow:

@@ -7,7 +7,7 @@ from ..calls.call import SETTLE_S, Listen, Once, clock, plain
 from ..errors import ChatError, NoIdentity
 from ..errors.tasks import NothingReady
 from .board import why
-from .tasks import _granted, show
+from .tasks import granted, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _asked(who: Caller, channel: str, wanted: Wanted) -> Flow:
         call = tasks.claim(who, channel, wanted.task.lower(), ttl_ms=wanted.ttl_ms, steal=wanted.steal, reason="taken over by claim_task")
     else:
         call = tasks.next_(who, channel, take=True, ttl_ms=wanted.ttl_ms, once=wanted.once)
-    return (yield from _granted(who, channel, call, wanted.repository))
+    return (yield from granted(who, channel, call, wanted.repository))
 
 
 def _given_back(who: Caller, channel: str, wanted: Wanted) -> Flow:
