@@ -1,6 +1,6 @@
 -- Claims from elsewhere, as they were; a name that is claimed stays with whoever has it. Fencing tokens are new. One audit tells of the batch.
 -- Replies: {"ok", name, stored, there (a,b: names that are claimed)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
--- with: idem, agent, speak, head, stand, audit
+-- with: idem, agent, speak, head, stand, damage, audit
 local world, heads, agents, claims, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep = unpack(ARGV)
 -- then ARGV: name, owner, claimed (0: now), expires, note, repeated

@@ -2,7 +2,7 @@
 -- takes it over on purpose (steal).
 -- Replies: {"ok", claimed|renewed|recovered, name, claim, token, claimed_ms, expires_ms, previous holder} {"not_you", ...} {"no_channel", channel}
 -- {"damaged", name} {"claim_invalid_record", name, claim} {"claim_taken", name, claim, holder, claimed_ms, expires_ms, lapsed (0|1)}
--- with: agent, speak, head, stand, audit
+-- with: agent, speak, head, stand, damage, audit
 local world, heads, agents, claims, audits, live, scratch = unpack(KEYS)
 local channel, me, token, agent, written, note, ttl, steal = unpack(ARGV)
 

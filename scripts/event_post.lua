@@ -1,7 +1,7 @@
 -- Tell in a channel what a harness can do or how it is: numbered, stored and rung in one step. It wakes nobody, is unread for nobody and counts for no
 -- cap; members or not, open or closed.
 -- Replies: {"ok", n, ts_ms, name, display} {"again", reply} {"other", n} (this key, another event) {"not_you", ...} {"no_channel", channel} {"damaged", name}
--- with: idem, said, agent, speak, head, stand, entry, append
+-- with: idem, said, agent, speak, head, stand, entry, damage, append
 local stream, heads, agents, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, kind, body = unpack(ARGV)
 

@@ -4,7 +4,7 @@
 -- over a budget this is (parts/budget.lua).
 -- {"again", reply} {"other", seq} (this key, another text) {"not_you", ...} {"no_channel", channel} {"closed", name, reason} {"not_member", name, me}
 -- {"stranger", name, agent} {"departed", name, agent} {"no_seq", name, seq, head} {"damaged", name}
--- with: idem, said, agent, speak, head, mark, entry, append, notice, audience, ring, budget
+-- with: idem, said, agent, speak, head, mark, entry, damage, append, notice, audience, ring, budget
 local stream, meta, members, heads, agents, marks, owed, everyone, hinted, idem, room, live = unpack(KEYS)
 -- then KEYS: bell and debts of each one named
 local channel, me, token, keep, body, ask, reply_to, thread, title, status = unpack(ARGV)

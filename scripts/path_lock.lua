@@ -5,7 +5,7 @@
 -- {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name} {"deadlock", circle} {"path_lock_line_full", name, most}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)} {"path_lock_too_many", name, what, most}
 -- {"path_lock_recovery_required", name, path, asked, holder, expires_ms, lock id, reason} {"path_lock_invalid_record", name, path}
--- with: idem, agent, speak, head, stand, audit, held, lock, refuse, told, take, line, way, survey, circle, serve, enter
+-- with: idem, agent, speak, head, stand, damage, audit, held, lock, refuse, told, take, line, way, survey, circle, serve, enter
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, waits, leased, repos, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, repo, key, mode, ttl, patience, id, reason, why = unpack(ARGV)
 -- then ARGV: paths

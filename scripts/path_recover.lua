@@ -2,7 +2,7 @@
 -- Replies: {"ok", name, display, born (0|1), lock id, previous owner, its expires_ms, then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"}
 -- {"not_you", ...} {"no_channel", channel} {"damaged", name} {"path_lock_not_found", name, target} {"path_lock_not_stale", name, target, holder, expires_ms}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)}
--- with: request, agent, speak, head, stand, audit, held, lock, refuse, mine, told, line, way, survey, serve
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, refuse, mine, told, line, way, survey, serve
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, target, path, ttl, reason = unpack(ARGV)
 

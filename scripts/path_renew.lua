@@ -3,7 +3,7 @@
 -- Replies: {"ok", name, display, late_ms (-1: in time), then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"} {"not_you", ...}
 -- {"no_channel", channel} {"damaged", name} {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
 -- {"path_lock_stale_token", name, target, token, current, holder} {"path_lock_conflict", ...} (it ran out, and who stood in line is offered it)
--- with: request, agent, speak, head, stand, audit, held, lock, refuse, mine, named
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, refuse, mine, named
 local agents, heads, audits, live, held, order, owners, locks, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, ttl, fence, all, quiet = unpack(ARGV)
 -- then ARGV: target and path, in turn

@@ -1,7 +1,7 @@
 -- Let go of locks, also of ones that ran out: the audit, then they are gone and the line is served.
 -- Replies: {"ok", name, display, then each (path, lock id)} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
--- with: request, agent, speak, head, stand, audit, held, lock, mine, named, line, way, survey, serve
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, mine, named, line, way, survey, serve
 local agents, heads, audits, live, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, all = unpack(ARGV)
 -- then ARGV: target and path, in turn

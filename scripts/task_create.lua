@@ -1,7 +1,7 @@
 -- Put a task on the board. Without an id it gets the next one; ids are compared without case and never given twice.
 -- Replies: {"ok", name, id, status, ready (0|1), waits for} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"task_already_exists", name, id, by} {"task_unknown_dependency", name, dependency} {"task_dependency_cycle", name, id, cycle}
--- with: request, agent, speak, head, stand, audit, task, board
+-- with: request, agent, speak, head, stand, damage, audit, task, board
 local heads, agents, meta, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, owner, priority, deps, title, branch, files, acceptance, bell = unpack(ARGV)
 

@@ -2,7 +2,7 @@
 -- It is history and rings nobody. One audit tells of the batch. `base` is where the numbers of a whole import begin: "" asks for `total` of them.
 -- Replies: {"ok", name, base, stored, there (a,b: ids that the board has)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"task_unknown_dependency", name, dependency}
--- with: idem, agent, speak, head, stand, audit, task, board
+-- with: idem, agent, speak, head, stand, damage, audit, task, board
 local world, heads, agents, meta, tasks, texts, links, ready, leases, leased, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, base, total = unpack(ARGV)
 -- then ARGV: id status owner by priority number attempt fenced expires claimed created updated deps before before_expires finisher, then TEXTS, repeated

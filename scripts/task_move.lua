@@ -5,7 +5,7 @@
 -- {"task_invalid_transition", name, id, status, to} {"task_dependency_not_ready", name, id, waits for}
 -- {"lease_recovery_required", name, id, holder, expires_ms} {"lease_owner_mismatch", name, id, holder, expires_ms}
 -- {"lease_mutation_required", name, id} {"lease_stale_token", name, id, token, current, holder}
--- with: idem, agent, speak, head, stand, audit, task, load, board, holder, foreign, fence, lease
+-- with: idem, agent, speak, head, stand, damage, audit, task, load, board, holder, foreign, fence, lease
 local heads, agents, tasks, texts, links, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, id, verb, fence, reason, result, bell = unpack(ARGV)
 local keys = {leases = leases, leased = leased}

@@ -1,6 +1,6 @@
 -- Leases that ran out are noticed by whoever looks next: one audit each, said in the name of who held it. They stay until they are recovered.
 -- Replies: {"ok", noticed} {"no_channel", channel} {"damaged", name}
--- with: head, audit, task
+-- with: head, damage, audit, task
 local heads, tasks, leases, audits, live = unpack(KEYS)
 local channel = unpack(ARGV)
 local MOST = 100

@@ -4,7 +4,7 @@
 -- {"task_invalid_transition", name, id, status, to} {"task_dependency_not_ready", name, id, waits for} {"task_unknown_dependency", name, dependency}
 -- {"task_dependency_cycle", name, id, cycle} {"lease_recovery_required", name, id, holder, expires_ms}
 -- {"lease_owner_mismatch", name, id, holder, expires_ms} {"lease_mutation_required", name, id}
--- with: request, agent, speak, head, stand, audit, task, load, board, holder, foreign, cycle
+-- with: request, agent, speak, head, stand, damage, audit, task, load, board, holder, foreign, cycle
 local heads, agents, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, bell = unpack(ARGV)
 -- then ARGV: field value, repeated (title branch files_hint acceptance as texts; owner priority depends_on status as words)

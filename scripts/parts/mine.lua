@@ -29,5 +29,6 @@ end
 local function facts_on(repos, id, paths)
     local shown, repo = {}, string.match(paths[1], "^[^/]*")
     for i, path in ipairs(paths) do shown[i] = show(path) end
-    return {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n")}
+    local facts = {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n")}
+    return facts
 end
