@@ -146,8 +146,7 @@ def _figures(place: Place) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     try:
         with ask.Talk(place.socket, ANSWER_SECONDS) as talk:
-            info = dict(line.split(":", 1) for line in str(talk.ask("INFO")).split("\r\n") if ":" in line)
-            figures |= _from_info(info)
+            figures |= _from_info(talk.info())
             figures["fsync"] = talk.ask("CONFIG", "GET", "appendfsync")[1]
             figures["messages"] = sum(_heads(talk))
     except ask.ServerError as error:

@@ -29,6 +29,7 @@ RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
 FAILOVER_S = 30.0  # where servers stand in for each other, and some of them answer
 LOADING_S = 60.0
 PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
+FOREVER = float("inf")  # until when whoever follows something follows it: ^C
 SETTLE_S = 0.01  # the end of a lease, a lock or an offer is looked at just after it
 KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
 

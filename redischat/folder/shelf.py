@@ -1,4 +1,4 @@
-"""A board's files on the disk: read without following links, and kept current without touching what no export wrote."""
+"""A board's files on the disk, read without following links; keep.py writes them."""
 
 from __future__ import annotations
 
