@@ -239,6 +239,13 @@ def place(keys: Keys, channel: str) -> Call:
     return plain("HGET", keys.heads, channel, read=lambda text: _place(text) if text else None)
 
 
+def near(channel: str, known: dict[str, tuple[int, str]]) -> str | None:
+    """The one of these :func:`heads` that was probably meant."""
+    from ..names import nearest
+
+    return nearest(channel, [name for _, name in known.values()])
+
+
 def _place(text: str) -> tuple[int, str, str]:
     """A channel's head as it is kept (scripts/parts/head.lua)."""
     head, epoch, name = text.split(" ")

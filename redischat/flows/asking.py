@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..calls import channels, messages, paths, sessions
 from ..calls.call import Listen, Show
 from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, RecipientLeft, TimedOut, UnknownRecipient
-from . import budgets, reading
-from .ending import acked, left
+from . import budgets, left, reading
 from .messages import helped
 from .presence import reached
 
@@ -117,7 +116,7 @@ def _read(who: Caller, channel: str, asked: Question, found: dict[str, Any]) -> 
             yield messages.release(who, asked.lease)
             return
         yield Show([found], [])
-        yield from acked(messages.ack(who, asked.lease, [(channel, row["epoch"], row["which"], found["seq"], 0)]))
+        yield from reading.acked(messages.ack(who, asked.lease, [(channel, row["epoch"], row["which"], found["seq"], 0)]))
     except GeneratorExit:
         raise
     except ChatError:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from ..calls import agents, channels, events
 from ..calls.call import Listen, Show
 from ..errors import ChannelDamaged, NoChannel
-from .ending import acked
-from .reading import not_there
+from .reading import acked, not_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

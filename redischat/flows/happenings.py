@@ -7,7 +7,7 @@ from math import inf
 from ..calls import channels, events, messages, tasks
 from ..calls.call import SETTLE_S, Listen, Show, clock, ms_of, pairs, plain
 from ..errors import TimedOut, Usage
-from .ending import tried
+from . import tried
 from .paths import locks
 from .reading import not_there
 

@@ -11,8 +11,8 @@ from ..calls import claims
 from ..calls.call import Listen, Once
 from ..errors import NoIdentity, TimedOut, Usage
 from ..errors.claims import ClaimTaken
+from . import tried
 from .claims import claim
-from .ending import tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ..calls.call import Caller, Once
 from ..errors import CouldNotLook, NoChannel, NoSuchSeq, NotMember, RecipientLeft, UnknownRecipient
 from . import brake
 from .presence import HOW, reached
-from .reading import near, not_there
+from .reading import not_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | 
 
     if isinstance(error, NoChannel):
         heads = yield channels.heads(who.keys)
-        error.facts["nearest"] = near(channel, heads)
+        error.facts["nearest"] = channels.near(channel, heads)
         return
     members = yield channels.members(who.keys, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])

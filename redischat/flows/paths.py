@@ -9,8 +9,7 @@ from ..calls import channels, paths
 from ..calls.call import SETTLE_S, Listen, Once, Show, iso
 from ..errors import ChatError, LostRace, NoChannel, Refused, TimedOut
 from ..errors.paths import PathLockChannelNotFound, PathLockConflict, PathLockStaleToken
-from .ending import tried
-from .reading import near
+from . import tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def _run(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(channel: str, heads: dict[str, tuple[int, str]]) -> ChatError:
-    return PathLockChannelNotFound(channel=channel, nearest=near(channel, heads))
+    return PathLockChannelNotFound(channel=channel, nearest=channels.near(channel, heads))
 
 
 def _told(who: Caller, repo: Repo | None, got: dict[str, Any]) -> Flow:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from ..calls import agents, channels, messages
 from ..calls.call import SETTLE_S, Listen, Show, iso
 from ..errors import ChannelClosed, ChatError, NoChannel, NoSuchSeq, NotMember, TimedOut, UnknownRecipient
-from .ending import acked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
-    from ..calls.call import Caller
+    from ..calls.call import Call, Caller
 
     Flow = Generator[Any, Any, Any]
 
@@ -74,6 +73,17 @@ def _given_back(who: Caller, lease: str, taken: dict[str, Any] | None, error: Ba
         yield _ack(who, lease, taken["rows"], shown, maybe, clean=False)
     elif not isinstance(error, ChatError):
         yield messages.release(who, lease)
+
+
+def acked(ack: Call) -> Flow:
+    """An ack; an interrupted one may not have been sent: what was shown must not come again, nor its lease stay."""
+    try:
+        return (yield ack)
+    except (GeneratorExit, ChatError):
+        raise
+    except BaseException:
+        yield ack
+        raise
 
 
 def _reading(taken: dict[str, Any]) -> Reading:
@@ -142,14 +152,7 @@ def not_there(who: Caller, channel: str) -> Flow:
     heads = yield channels.heads(who.keys)
     if channel in heads:
         raise NotMember(channel=heads[channel][1], agent=who.agent)
-    raise NoChannel(channel=channel, nearest=near(channel, heads))
-
-
-def near(channel: str, heads: dict[str, tuple[int, str]]) -> str | None:
-    """The channel that was probably meant."""
-    from ..names import nearest
-
-    return nearest(channel, [name for _, name in heads.values()])
+    raise NoChannel(channel=channel, nearest=channels.near(channel, heads))
 
 
 class Waiting:

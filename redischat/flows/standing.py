@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..calls import paths
 from ..calls.call import Listen
-from . import reading
-from .ending import left
+from . import left, reading
 from .paths import circle_told
 
 TYPE_CHECKING = False

@@ -6,9 +6,8 @@ from ..calls import agents, channels, paths, tasks
 from ..calls.call import SETTLE_S, Listen, Show, ms_of
 from ..errors import ChatError, Deadlock, NoChannel, NoIdentity, TimedOut
 from ..errors.tasks import NothingReady, TaskCancelled, TaskChannelNotFound, TaskNotFound, TaskUnknownDependency
+from . import left, tried
 from .board import why
-from .ending import left, tried
-from .reading import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def _asked(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(who: Caller, channel: str) -> Flow:
-    raise TaskChannelNotFound(channel=channel, nearest=near(channel, (yield channels.heads(who.keys))))
+    raise TaskChannelNotFound(channel=channel, nearest=channels.near(channel, (yield channels.heads(who.keys))))
 
 
 def _not_there(who: Caller, channel: str, name: str, task: str, *, damaged: bool) -> Flow:
