@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+_OF_CHANNEL = {
+    "stream": "messages",
+    **{part: part for part in ("meta", "members", "audits", "events", "tasks", "texts", "links", "ready", "leases", "claims", "event_marks", "draft")},
+}
 OF_PRELUDE = 1  # keys that come behind those which a script names
 PROBE = "?"  # rings to count who listens (scripts/prelude.lua): no reason to look
 NEVER = "1970-01-01T00:00:00.000Z"  # stands for a time that nobody gave
@@ -106,6 +110,17 @@ def run(
         raise TypeError(f"{name}.lua takes no more keys or arguments than it names")
     world = next(iter(keys.values())).partition("}:")[0] + "}:meta"  # for the prelude: in which format it is written
     return Call(lua, (*keys.values(), *tail_keys, world), (*args.values(), *tail_args), lambda reply: read(settled(reply)))
+
+
+def keyed(keys: Keys, channel: str, *names: str) -> dict[str, str]:
+    """The keys that a script asks for by these names, for one channel."""
+    found = {}
+    for name in names:
+        if name in _OF_CHANNEL:
+            found[name] = keys.channel(channel, _OF_CHANNEL[name])
+        else:
+            found[name] = keys.live(channel) if name == "live" else keys.room(channel) if name == "room" else str(getattr(keys, name))
+    return found
 
 
 def plain(*words: Any, read: Callable[[Any], Any] = lambda reply: reply) -> Call:

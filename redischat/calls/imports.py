@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, pairs, plain, run, several
+from .call import Call, Caller, Once, keyed, pairs, plain, run, several
 from .tasks import listing
 
 TYPE_CHECKING = False
@@ -20,12 +20,12 @@ def tasks(who: Caller, channel: str, rows: Sequence[Sequence[Any]], *, base: str
 
     ``base``: where the import's numbers begin, "" for the first batch of ``total``.
     """
-    keys, own = who.keys, ("meta", "tasks", "texts", "links", "ready", "leases")
+    keys = who.keys
     return run(
         "task_import",
         {
-            "world": keys.meta, "heads": keys.heads, "agents": keys.agents, **{part: keys.channel(channel, part) for part in own}, "leased": keys.leased,
-            "audits": keys.channel(channel, "audits"), "idem": keys.idem("task_import", who.me, once.key, channel), "live": keys.live(channel),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
+            "idem": keys.idem("task_import", who.me, once.key, channel), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "base": base, "total": total},
         lambda words: {"base": str(words[1]), "stored": int(words[2]), "there": several(words[3])},
@@ -49,7 +49,7 @@ def claims(who: Caller, channel: str, rows: Iterable[dict[str, Any]], *, once: O
     return run(
         "claim_import",
         {
-            "world": keys.meta, "heads": keys.heads, "agents": keys.agents, "claims": keys.channel(channel, "claims"), "audits": keys.channel(channel, "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "claims", "audits"),
             "idem": keys.idem("claim_import", who.me, once.key, channel), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds},
@@ -83,7 +83,7 @@ def cursors(who: Caller, channel: str, marks: dict[str, int]) -> Call:
     keys = who.keys
     return run(
         "cursor_import",
-        {"heads": keys.heads, "agents": keys.agents, "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members")},
+        keyed(keys, channel, "heads", "agents", "meta", "members"),
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
         lambda words: {"set": several(words[1]), "stay": several(words[2])},
         [key for agent in marks for key in (keys.marks(agent.lower()), keys.bell(agent.lower()))],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, maybe, pairs, run, several, yes
+from .call import Call, Caller, Once, iso, keyed, maybe, pairs, run, several, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,19 +24,13 @@ _WORDS = (
 _NUMBERS = ("priority", "number", "attempt", "token", "expires", "claimed", "created", "updated", "before_expires")
 
 
-def _keys(keys: Keys, channel: str, *parts: str) -> dict[str, str]:
-    """The keys that a script asks for by these names, for one channel."""
-    ours = ("meta", "tasks", "texts", "links", "ready", "leases", "claims", "audits")
-    return {part: keys.channel(channel, part) if part in ours else keys.live(channel) if part == "live" else getattr(keys, part) for part in parts}
-
-
 def create(who: Caller, channel: str, fields: dict[str, Any], *, once: Once) -> Call:
     """Put a task on the board (task_create.lua); ``fields``: ``id owner priority deps title branch files acceptance``. Gives ``channel id status ready waits_for``."""
     keys = who.keys
     return run(
         "task_create",
         {
-            **_keys(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "audits"),
+            **keyed(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "audits"),
             "idem": keys.idem("task_create", who.me, once.key, f"{channel}/{fields['id'].lower()}"), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, **fields, "bell": keys.bell()},
@@ -50,7 +44,7 @@ def update(who: Caller, channel: str, task: str, changes: Iterable[tuple[str, An
     return run(
         "task_update",
         {
-            **_keys(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "audits"),
+            **keyed(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "audits"),
             "idem": keys.idem("task_update", who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "bell": keys.bell()},
@@ -65,7 +59,7 @@ def claim(who: Caller, channel: str, task: str, *, want: str = "claim", ttl_ms: 
     return run(
         "task_claim",
         {
-            "world": keys.meta, **_keys(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_" + want, who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
@@ -82,7 +76,7 @@ def next_(who: Caller, channel: str, *, take: bool, ttl_ms: int, once: Once) -> 
     return run(
         "task_next",
         {
-            "world": keys.meta, **_keys(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_next", who.me, once.key, channel), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
@@ -99,7 +93,7 @@ def move(who: Caller, channel: str, task: str, verb: str, *, fence: int | None =
     return run(
         "task_move",
         {
-            **_keys(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
+            **keyed(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_" + verb, who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
@@ -124,12 +118,12 @@ def look(keys: Keys, channel: str, tasks: Sequence[str] = ()) -> Call:
             "unnoticed": board.unnoticed(),
         }  # fmt: skip
 
-    return run("task_look", _keys(keys, channel, "heads", "tasks", "texts", "links"), {"channel": channel}, read, (), tasks)
+    return run("task_look", keyed(keys, channel, "heads", "tasks", "texts", "links"), {"channel": channel}, read, (), tasks)
 
 
 def notice(keys: Keys, channel: str) -> Call:
     """Leave word of the leases that ran out unnoticed (task_notice.lua). Gives how many."""
-    return run("task_notice", _keys(keys, channel, "heads", "tasks", "leases", "audits", "live"), {"channel": channel}, lambda words: int(words[0]))
+    return run("task_notice", keyed(keys, channel, "heads", "tasks", "leases", "audits", "live"), {"channel": channel}, lambda words: int(words[0]))
 
 
 def repair(who: Caller, channel: str) -> Call:
@@ -137,7 +131,7 @@ def repair(who: Caller, channel: str) -> Call:
     return run(
         "task_repair",
         {
-            "world": who.keys.meta, **_keys(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"),
+            "world": who.keys.meta, **keyed(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"),
             "scratch": who.keys.scratch(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
