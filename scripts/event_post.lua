@@ -9,7 +9,7 @@ local past = said_before(idem, stream, body)
 if past then return past end
 local display, name = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
-local n, failure = append(stream, "0-*", name, entry_of(display, "e", "-", NOW_US, body, "", "", "", "event:" .. kind, "event." .. kind))
+local n, failure = append(stream, "0-*", name, entry_of(display, "e", "-", now_us(), body, "", "", "", "event:" .. kind, "event." .. kind))
 if failure then return failure end
 bear(agents, me, display, NOW_MS)
 redis.call("SPUBLISH", live, "event " .. n)

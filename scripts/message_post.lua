@@ -27,7 +27,7 @@ local mode, cap, talk, count, named = facts[2], tonumber(facts[3]), tonumber(fac
 local audience, shown = audience_of(members, name, mode, ask, named)
 if not audience then return shown end
 local wakes = table.concat(shown, ",")
-local fields = entry_of(display, "m", audience, NOW_US, body, #named > 0 and wakes or ask, reply_to, thread, title, status)
+local fields = entry_of(display, "m", audience, now_us(), body, #named > 0 and wakes or ask, reply_to, thread, title, status)
 local kept, level, whose, budget = spend(facts[7], facts[8], me, display, body)
 if level > 1 then fields[HOOKS] = level == 3 and "2" or "1" end
 local seq, failure = append(stream, "0-*", name, fields)

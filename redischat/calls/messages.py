@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..keys import LAST_NUMBER
 from . import budgets
-from .call import NEVER, STORED, Call, Caller, Once, is_time, iso, maybe, ms_of, pairs, plain, run, yes
+from .call import STORED, Call, Caller, Once, is_time, iso, maybe, ms_of, pairs, plain, run, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
 HOOKS = {"0": "whole", "1": "pointed", "2": "silent"}  # scripts/parts/entry.lua
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
 _OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote
-_STRANGE = {"f": "?", "k": "?", "w": "-", "t": "", "x": "0", "b": ""}  # stands for what a stranger's entry lacks
+_STRANGE = {"f": "?", "k": "?", "w": "-", "t": "1000", "x": "0", "b": ""}  # for what a stranger's entry lacks; its time is the beginning of 1970
 _SEQ_DIGITS = len(str(LAST_NUMBER))
 _PART = "\ufffd"  # what a character becomes that a cut went through
 
@@ -247,13 +247,22 @@ def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False
 
     A stranger's entry that looks like one to the broker is shown as far as it can be: whoever reads goes on behind it.
     """
-    fields = {**_STRANGE, **pairs(entry)}
+    fields = pairs(entry)
+    try:
+        return _record(channel, seq, fields, me, repeat=repeat, cut=cut)
+    except (KeyError, ValueError, OverflowError):
+        odd = {} if is_time(fields.get("t", "")) else {"t": _STRANGE["t"]}
+        return _record(channel, seq, {**_STRANGE, **fields, **odd, "r": _seq(fields.get("r"))}, me, repeat=repeat, cut=cut)
+
+
+def _record(channel: str, seq: int, fields: dict[str, Any], me: str, *, repeat: bool, cut: int) -> dict[str, Any]:
     wakes, to = fields["w"], fields.get("to", "")
+    reply = fields.get("r")
     return {
         "channel": channel, "seq": seq, "kind": KINDS.get(fields["k"], fields["k"]), "from": fields["f"],
         "to": None if not to else to if to in ("all", "none") else to.split(","), "wakes": wakes_of(fields.get("wa", wakes), to),
-        "title": fields.get("h"), "status": fields.get("s"), "reply_to": _seq(fields.get("r")), "thread": fields.get("th"),
-        "ts": iso(int(fields["t"]) // 1000) if is_time(fields["t"]) else NEVER, "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
+        "title": fields.get("h"), "status": fields.get("s"), "reply_to": int(reply) if reply else None, "thread": fields.get("th"),
+        "ts": iso(int(fields["t"]) // 1000), "body": fields["b"].rstrip(_PART) if cut else fields["b"], "mine": fields["f"].lower() == me,
         "for_me": wakes == "*" or f",{me}," in wakes, "repeat": repeat, "cut": cut or None, "after": None, "n": None, "facts": None,
         "hooks": HOOKS.get(fields["x"], HOOKS["0"]),
     }  # fmt: skip

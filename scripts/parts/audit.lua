@@ -3,7 +3,7 @@
 -- values in turn. Gives its id; or nil and what to answer. Needs damage.lua.
 local function audit(audits, live, name, head, from, status, what, text, facts)
     for i = 2, #facts, 2 do facts[i] = string.gsub(facts[i], "\31", " ") end -- a reason cannot pass for more facts
-    local id = redis.pcall("XADD", audits, head .. "-*", "f", from, "k", "a", "w", "-", "t", NOW_US, "x", "0", "b", text, "h", what, "s", status,
+    local id = redis.pcall("XADD", audits, head .. "-*", "f", from, "k", "a", "w", "-", "t", now_us(), "x", "0", "b", text, "h", what, "s", status,
         "d", table.concat(facts, "\31"))
     if type(id) == "string" then
         redis.call("SPUBLISH", live, "audit " .. string.lower(what))
