@@ -45,6 +45,11 @@ def channel(text: str) -> str:
     return name("channel", text[1:] if text.startswith("#") else text)
 
 
+def room(text: str) -> str:
+    """A channel's name as it is compared, and as keys hold it."""
+    return same(channel(text))
+
+
 def agent(text: str) -> str:
     """An agent's name."""
     return name("agent", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 INDENT = "    "
@@ -108,6 +109,11 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{max(0, int(seconds))} s"
+
+
+def few(items: Sequence[str], most: int) -> str:
+    """The first of these, then a count."""
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
 
 
 def listed(names: list[str], count: int) -> str:

@@ -1,7 +1,7 @@
 -- A session has ended; where it is said when it was last active, only if it was not since. What it holds is let go later, when it is certain that nobody
 -- took it up again. Twice is once.
 -- Replies: {"ok", known and over (0|1)}
--- with: presence
+-- with: agent, presence
 local presence, agents, scratch = unpack(KEYS)
 local session, active = unpack(ARGV)
 
@@ -11,6 +11,9 @@ if not s or (active ~= "" and tonumber(active) ~= s.active) then return {"ok", 0
 s.state, s.active, s.asked = "ended", NOW_MS, 0
 redis.call("HSET", presence, session, session_text(s))
 local me = string.lower(s.agent)
-local display, held, holder, host, since, seen, _, project = string.match(redis.call("HGET", agents, me) or "", "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
-if holder == session then redis.call("HSET", agents, me, table.concat({display, held, holder, host, since, seen, "ended", project}, " ")) end
+local a = agent_of(redis.call("HGET", agents, me))
+if a.session == session then
+    a.state = "ended"
+    redis.call("HSET", agents, me, agent_text(a))
+end
 return {"ok", 1}

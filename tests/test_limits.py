@@ -66,6 +66,34 @@ async def test_an_entry_that_lacks_what_redischat_writes_is_passed_over_by_every
     assert bodies(await bob.read("dock")) == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"t": "soon"},
+        {"t": "9" * 40},
+        {"r": "the first"},
+        {"r": "9" * 5_000},
+        {"k": None, "z": "m"},
+        {"w": None, "z": "*"},
+        {"t": None, "z": "1"},
+        {"x": None, "z": "0"},
+    ],
+)
+async def test_an_entry_that_looks_like_one_of_redischat_stands_in_no_readers_way(sit, odd):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "one", to="bob")
+    fields = {"f": "boss", "k": "m", "w": "*", "t": "1700000000000000", "x": "0", "b": "I am the boss", **odd}
+    sit.store.xadd(STREAM, {name: value for name, value in fields.items() if value is not None}, id="0-*")
+    await amy.post("dock", "two", to="bob")
+    assert bodies((await bob.history("dock")).messages) == bodies(await bob.peek("dock")) == ["one", "two"]
+    assert [one.pending for one in await bob.pending()] == [2]
+    assert [one.unanswered for one in await bob.owed()] == [2]
+    assert (await bob.state("dock")).damaged == ["entry 0-2"]
+    read = [one.body for one in await bob.read("dock")]
+    assert [body for body in read if body != "I am the boss"] == ["one", "two"]
+    assert not (await bob.read("dock")).messages, "nothing is left that nobody can pass"
+
+
 async def test_a_question_is_owed_however_much_was_said_since(sit):
     amy, bob = await sit.pair(max_messages=0)
     await amy.post("dock", "which build?", to="bob")

@@ -6,6 +6,7 @@ among them that lists keys or channels, or that touches one whose name is not ch
 
 from __future__ import annotations
 
+from ..keys import SHARED
 from .call import Call, pairs, plain
 
 TYPE_CHECKING = False
@@ -25,7 +26,6 @@ ACTS = (
 OBSERVES = (*LOOKS, "eval_ro", "evalsha_ro")
 NEWER = {"client|setinfo": LOOKS, "waitaof": ACTS}  # not known to Redis 7.0 -> to whom they are given (redis-py names itself at each connection)
 SECRET_BYTES = 24  # of a password
-SHARED = "rc1:{"  # how each key begins (keys.py), before the workspace
 
 
 def rules(keys: Keys, *, observer: bool = False, database: int = 0, newer: bool = True) -> list[str]:

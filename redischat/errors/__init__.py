@@ -90,6 +90,13 @@ class _Facts(dict[str, object]):
         return "?"
 
 
+def no_channel(facts: dict[str, Any]) -> str:
+    """The sentence of each column that misses a channel."""
+    near = facts.get("nearest")
+    hint = f" Did you mean #{near}?" if near else ""
+    return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels".format_map(_Facts(facts, hint=hint))
+
+
 class Usage(ChatError):
     """The command line is not one that this verb takes."""
 
@@ -177,11 +184,7 @@ class NoChannel(Refused):
     code, word, fields = "NO_CHANNEL", "no_channel", ("channel",)
 
     def sentence(self) -> str:
-        near = self.facts.get("nearest")
-        hint = f" Did you mean #{near}?" if near else ""
-        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels. Open it: redischat open {channel}".format_map(
-            _Facts(self.facts, hint=hint)
-        )
+        return no_channel(self.facts) + ". Open it: redischat open {channel}".format_map(_Facts(self.facts))
 
 
 class ChannelClosed(Refused):

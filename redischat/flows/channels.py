@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, budgets, channels
-from ..calls.call import Once, iso, plain
+from ..calls.call import Once, clock, iso
 from ..calls.messages import TAKE_COUNT
 from ..errors import BadText, ChannelClosed, NoChannel, NotConfirmed, NotMember
 from ..settings import DEFAULT_WORKSPACE
@@ -103,11 +103,9 @@ def listing(who: Caller) -> Flow:
 
 def roster(who: Caller, channel: str) -> Flow:
     """One channel's record, and who is in it: ``{"channel": record, "members": [{agent here since seen live ...}]}``."""
-    heads, facts, members = yield [channels.heads(who.keys), channels.facts(who.keys, channel), channels.members(who.keys, channel)]
-    if not facts or channel not in heads:
-        yield from not_there(who, channel)
+    facts, members, last = yield from known(who, channel)
     names = sorted(members)
-    records, now = yield [agents.records(who.keys, names or ["-"]), plain("TIME", read=lambda found: int(found[0]) * 1000)]
+    records, now = yield [agents.records(who.keys, names or ["-"]), clock()]
     rows = [
         {
             "agent": members[name]["agent"],
@@ -119,7 +117,7 @@ def roster(who: Caller, channel: str) -> Flow:
         for name, record in zip(names, records, strict=False)
     ]
     written = {name: one["agent"] for name, one in members.items()}
-    return {**_record(facts, members, heads[channel][0]), "roster": rows, "budgets": budgets.of(facts, written, now)}
+    return {**_record(facts, members, last), "roster": rows, "budgets": budgets.of(facts, written, now)}
 
 
 def known(who: Caller, channel: str) -> Flow:

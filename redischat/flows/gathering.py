@@ -6,8 +6,8 @@ from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 from contextlib import suppress
 
 from .. import names
-from ..calls import channels, events, messages, tasks
-from ..calls.call import Listen, Once, Show, ms_of, plain
+from ..calls import channels, messages, tasks
+from ..calls.call import SETTLE_S, Listen, Once, Show, ms_of
 from ..errors import KeyReused, RecipientLeft, UnknownRecipient
 from ..errors.broker import NotDurable
 from ..errors.tasks import TaskAlreadyExists, TaskInvalidRecord
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 HOW = {"done": "done", "blocked": "refused", "cancelled": "refused"}
 
 
@@ -78,7 +77,7 @@ def gather(who: Caller, channel: str, wanted: Wanted, now: Callable[[], float]) 
                 yield from _late({agent: one for agent, one in found.items() if agent not in over}, unwoken)
                 return
             ends = [ms_of(one["lease_expires_at"]) - now_ms for one in found.values() if one["lease_expires_at"] and not one["stale"]]
-            look_at = now() + min(ends) / 1000 + ROOM_TO_SETTLE_S if ends else until
+            look_at = now() + min(ends) / 1000 + SETTLE_S if ends else until
         heard = yield Listen([who.keys.live(channel)], min(until, look_at))
 
 
@@ -93,8 +92,8 @@ def _begun(who: Caller, channel: str, until: float) -> Flow:
 
 def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
     """The tasks, those that were not there made; members only, or nobody would hear of them."""
-    members, place = yield [channels.members(who.keys, channel), events.place(who.keys, channel)]
-    wanted.epoch = place[0] if place else ""
+    members, place = yield [channels.members(who.keys, channel), channels.place(who.keys, channel)]
+    wanted.epoch = place[1] if place else ""
     for agent in wanted.titles if members else ():
         if not members.get(agent.lower(), {"here": False})["here"]:
             kind = RecipientLeft if agent.lower() in members else UnknownRecipient
@@ -150,13 +149,13 @@ def _shown(found: dict[str, dict[str, Any]], over: set[str], died: dict[str, Any
             died[agent] = one["lease_expires_at"]
             rows.append(_row(agent, "died", one))
     for row in sorted(rows, key=lambda row: row["task"]["updated_at"]):
-        yield Show([row], [], lambda _: plain("PING"))
+        yield Show([row], [])
 
 
 def _late(left: dict[str, dict[str, Any]], unwoken: str) -> Flow:
     for agent, one in left.items():
         row = _row(agent, "late", one)
-        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [], lambda _: plain("PING"))
+        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [])
 
 
 def _row(agent: str, how: str, one: dict[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | 
 
     if isinstance(error, NoChannel):
         heads = yield channels.heads(who.keys)
-        error.facts["nearest"] = nearest(channel, [name for _, name in heads.values()])
+        error.facts["nearest"] = channels.near(channel, heads)
         return
     members = yield channels.members(who.keys, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import channels, messages
-from ..calls.call import Listen, Show, plain
+from ..calls.call import Listen, Show
 from .messages import Span, history, page
 from .reading import not_there
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
-    from ..calls.call import Call, Caller
+    from ..calls.call import Caller
 
     Flow = Generator[Any, Any, Any]
 
@@ -123,13 +123,8 @@ def _place(one: dict[str, Any]) -> tuple[int, int]:
 
 
 def _shown(rows: list[dict[str, Any]]) -> Show:
-    return Show(rows, [], _nothing)
+    return Show(rows, [])
 
 
 def _note(channel: str, what: str, **more: int) -> Show:
-    return Show([], [{"kind": "watch", "channel": channel, "what": what, **more}], _nothing)
-
-
-def _nothing(_: int) -> Call:
-    """Nothing is acked: whoever watches has read nothing."""
-    return plain("PING")
+    return Show([], [{"kind": "watch", "channel": channel, "what": what, **more}])

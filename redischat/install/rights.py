@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..calls import users
 from ..calls.call import plain
 from ..errors import ChatError
+from ..keys import SHARED
 from .doctor import NOTE, OK, Check
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..wire import Wire
 
-ELSEWHERE = users.SHARED + "}:meta"  # a key of a workspace that cannot be: nothing is read, whatever the answer
+ELSEWHERE = SHARED + "}:meta"  # a key of a workspace that cannot be: nothing is read, whatever the answer
 
 
 class Rights:
