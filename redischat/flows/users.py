@@ -148,7 +148,8 @@ def _ours(keys: Keys, stands: Standing, *, any_: bool = False) -> dict[str, Any]
     found = stands.newest
     mine = found and found["workspace"] == keys.workspace.lower() if any_ else stands.led and _mine(keys, found)
     if found is None or not mine or stands.strangers():
-        raise NoUser(user=stands.name, workspace=(found or {}).get("workspace"))
+        elsewhere = found["workspace"] if found and found["workspace"] != keys.workspace.lower() else None
+        raise NoUser(user=stands.name, workspace=elsewhere)
     return found
 
 

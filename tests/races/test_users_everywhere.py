@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 from contextlib import closing, contextmanager
@@ -293,6 +294,23 @@ def test_where_nobody_knows_which_password_is_the_newer_a_new_one_is_made():
 def patience(monkeypatch):
     for module in ("redischat.wire.RETRY_S", "redischat.aio.connection.RETRY_S", "redischat.sync.connection.RETRY_S"):
         monkeypatch.setattr(module, 0.1)
+
+
+def test_doctor_tells_an_admin_which_users_differ():
+    with pair(ONE) as fleet, keeping(fleet.url) as keep:
+        assert claims(fleet) == []
+        keep("add", "heron", lambda: "one")
+        keep("add", "lynx", lambda: "one")
+        assert claims(fleet) == []
+        fleet.servers[1].ask("ACL", "DELUSER", "heron")
+        (claim,) = claims(fleet)
+        assert claim["state"] == "wrong"
+        assert "heron" in claim["said"]
+        assert "lynx" not in claim["said"]
+
+
+def claims(fleet):
+    return [one for one in map(json.loads, cli(fleet, "doctor", "--json", check=False).stdout.splitlines()) if one["check"] == "users"]
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
