@@ -74,7 +74,7 @@ def _with_password(seat: Seat, verb: str, secret: _Secret, host: str, flow: Any)
         put(record({**got, "out": secret.out if drawn else None, "url": url if drawn and not secret.out else None}))
         return _whole(verb, got)
     where = (
-        f"  with the password that it has already: no new one was made{'; for one, say it again' if verb == 'rotate' else ''}\n"
+        f"  with the password that was made before: no new one. If nobody has that: {_MEND['rotate'].format_map(got)}\n"
         if not drawn
         else f"  written to {secret.out}: hand that file over\n"
         if secret.out

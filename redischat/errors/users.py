@@ -53,18 +53,19 @@ class NotEverywhere(CouldNotLook):
         verb, missing, done = str(facts.get("verb", "list")), facts.get("missing") or {}, len(facts.get("servers") or ())
         those = ", ".join(f"{server} ({why})" for server, why in missing.items()) or "?"
         at = f" --workspace {facts['workspace']}" if facts.get("workspace") else ""
+        at += " --observer" if verb == "add" and facts.get("observer") else ""
         same = " ".join(["redischat admin user", verb, *([str(facts["user"])] if facts.get("user") else [])]) + at
         return f"{_MISSED[verb]} {_LATER}".format_map(_Facts(facts, those=those, some=f"{done} of {done + len(missing)} servers", same=same))
 
 
 _MISSED = {  # what holds where it is not done
-    "add": "{user} is on {some}. Not reached: {those}. If one of these is the primary some day, {user} is not let in.",
-    "rotate": "{user} has its password on {some}. Not reached: {those}. There the old one goes on, and the new one is refused.",
-    "revoke": "{user} is out of {some}. Not reached: {those}. If {user} was let in there, it still is.",
-    "update": "done on {some}. Not reached: {those}.",
-    "list": "not reached: {those}. Who is let in there is not known.",
+    "add": "{user} is on {some}. Not done at {those}: if a failover makes that the primary, {user} is not let in.",
+    "rotate": "{user} has its password on {some}. Not done at {those}: there the old one goes on, and the new one is refused.",
+    "revoke": "{user} is out of {some}. Not done at {those}: if {user} was let in there, it still is.",
+    "update": "done on {some}. Not done at {those}.",
+    "list": "not asked: {those}. Who is let in there is not known.",
 }
 _LATER = (
-    "These are addresses that the broker's servers announce: they must lead there from here. One that is gone for good stays among them until CLUSTER FORGET or "
-    "SENTINEL RESET. When they answer, the same command does the rest: {same}"
+    "That is an address which the broker's servers announce: it must lead there from here. If the server is gone for good, CLUSTER FORGET or SENTINEL RESET takes it "
+    "off their list. When it answers, the same command does the rest: {same}"
 )

@@ -93,7 +93,7 @@ def summed(done: list[Told]) -> dict[str, Any]:
     """Where it is done and what came of it.
 
     ``servers``: their names; ``missing``: the others, each with the reason; ``ended``: how many connections; ``kept`` in the ACL files, else ``why`` not; ``open``,
-    ``drops``: as of any of them.
+    ``drops``, if they were asked for: as of any of them.
     """
     missing = silent(done)
     good = {one.server: one.got for one in done if one.server not in missing}
@@ -101,7 +101,7 @@ def summed(done: list[Told]) -> dict[str, Any]:
     whys = [f"{', '.join(server for server in lost if lost[server] == why)}: {why}" if len(good) > 1 else why for why in dict.fromkeys(lost.values())]
     return {
         "servers": [*good], "missing": missing, "kept": not lost, "why": "; ".join(whys) or None,
-        "ended": sum(got.get("ended", 0) for got in good.values()), **{key: any(got.get(key) for got in good.values()) for key in ("open", "drops")},
+        "ended": sum(got["ended"] for got in good.values()), **{key: any(got[key] for got in good.values()) for key in ("open", "drops") if all(key in got for got in good.values())},
     }  # fmt: skip
 
 

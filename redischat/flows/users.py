@@ -60,9 +60,10 @@ def revoke(keys: Keys, name: str) -> Flow:
     since = stands.later((yield users.now()))
     off = users.write(name, users.void(keys, since, observer=found["observer"]), ())
     done = yield from _do(stands.at.values(), lambda _: _sent([off, users.end(name)]))
+    ended = summed(done)["ended"]
     if all(one.error is None for one in done):
         done = yield from _do((), lambda _: _sent([users.drop(name)]))
-    return {"user": name, "workspace": keys.workspace, **summed(done)}
+    return {"user": name, "workspace": keys.workspace, **summed(done), "ended": ended}
 
 
 def rotate(keys: Keys, name: str, draw: Callable[[], str], *, database: int = 0) -> Flow:
@@ -114,7 +115,7 @@ def whole(verb: str, got: dict[str, Any], made: Made, **facts: Any) -> Made:
         NotEverywhere: with it.
     """
     if got["missing"]:
-        error = NotEverywhere(verb=verb, **{key: got[key] for key in ("user", "workspace", "servers", "missing") if key in got}, **facts)
+        error = NotEverywhere(verb=verb, **{key: got[key] for key in ("user", "workspace", "observer", "servers", "missing") if key in got}, **facts)
         error.made = made
         raise error
     return made
@@ -230,9 +231,9 @@ def _finished(steps: Iterable[Flow]) -> Flow:
 
 
 def _sent(calls: list[Any]) -> Flow:
-    """These calls at one server; what they change is kept."""
-    yield from _asked(calls)
-    return (yield from _kept())
+    """These calls at one server; ``ended``: what the last one gives. What they change is kept."""
+    ended = (yield from _asked(calls))[-1]
+    return {"ended": ended, **(yield from _kept())}
 
 
 def _asked(call: Any) -> Flow:

@@ -217,6 +217,7 @@ def test_a_server_that_is_down_is_named_and_the_same_command_does_the_rest(kind,
         cli(fleet, "admin", "user", "add", "stork")
         down()
         half("add", "lynx", "--out", file)
+        assert "admin user add eve --workspace w --observer" in half("add", "eve", "--observer").stderr, "the very command"
         _, new = heron_of(fleet, half("rotate", "heron"))
         half("revoke", "stork")
         back()
@@ -225,10 +226,11 @@ def test_a_server_that_is_down_is_named_and_the_same_command_does_the_rest(kind,
         assert said(replica, "lynx") is None
         assert said(replica, "stork"), "until it hears that it is revoked"
         listed = cli(fleet, "admin", "user", "list").stdout
-        assert [listed.count(what) for what in (f"another password on {where}", f"not on {where}", f"not yet out of {where}")] == [1, 1, 1], listed
+        assert [listed.count(what) for what in (f"another password on {where}", f"not on {where}", f"not yet out of {where}")] == [1, 2, 1], listed
         with open(file, encoding="utf-8") as opened:
             kept = opened.read()
-        done = cli(fleet, "admin", "user", "add", "lynx", "--out", file)
+        cli(fleet, "admin", "user", "add", "eve", "--workspace", WORKSPACE, "--observer")
+        cli(fleet, "admin", "user", "add", "lynx", "--out", file)
         with open(file, encoding="utf-8") as opened:
             assert opened.read() == kept, "the password that was handed over"
         assert said(replica, "lynx") == said(fleet.lead, "lynx") == digest(kept.partition("lynx:")[2].partition("@")[0])
@@ -237,7 +239,7 @@ def test_a_server_that_is_down_is_named_and_the_same_command_does_the_rest(kind,
         assert lets_in(replica, new)
         assert not lets_in(replica, old)
         cli(fleet, "admin", "user", "revoke", "stork")
-        assert all(one.ask("ACL", "USERS") == ["default", "heron", "lynx"] for one in fleet.servers)
+        assert all(one.ask("ACL", "USERS") == ["default", "eve", "heron", "lynx"] for one in fleet.servers)
 
 
 @pytest.mark.parametrize("binary", BOTH)
