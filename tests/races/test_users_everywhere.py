@@ -249,7 +249,11 @@ def test_nobody_comes_back_from_a_server_that_missed_a_revoke(binary, monkeypatc
         replica, down, back = down_and_back(fleet)
         keep("add", "heron", lambda: "one")
         down()
-        assert keep("revoke", "heron")["missing"]
+        with talks([fleet.lead], "one") as (line,):
+            revoked = keep("revoke", "heron")
+            assert (len(revoked["missing"]), revoked["ended"]) == (1, 1)
+            with pytest.raises(ConnectionError):
+                line.ask("PING")
         assert said(fleet.lead) == [], "switched off, and remembered"
         assert not lets_in(fleet.lead, "one")
         back()
