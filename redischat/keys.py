@@ -48,6 +48,7 @@ ear:<a>               channel  (sharded pub/sub) "?": how many hear it are waits
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
 live:<c>              channel  every entry; wakes nobody                                                   every entry
 opened                channel  a channel was created; for whoever watches all of them                      open
+since:<ms>            channel  never rung: a user's right to it tells when its password was made           admin user
 ====================  =======  ==========================================================================  ================================
 
 No key but ``i:*`` has a lifetime: a channel stays until it is deleted, an agent for ever.

@@ -75,11 +75,11 @@ async def heeding(answer: Awaitable[Any], seconds: float = ANSWER_S) -> Any:
 
 
 class AsyncConnection:
-    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password, ``place`` the URL taken apart, if it is known; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None, place: Place | None = None) -> None:
         self._pool = AsyncPool(make)
-        self.shown, self._revive = shown, revive
+        self.shown, self._revive, self.place = shown, revive, place
         self._doing: set[asyncio.Future[object]] = set()
         self._lent: dict[Callable[[], Awaitable[None]], object] = {}
 
@@ -101,9 +101,9 @@ class AsyncConnection:
         """For how many seconds a verb asks again."""
         return RETRY_S
 
-    async def masters(self) -> list[AsyncConnection]:
-        """A connection to each server that holds keys."""
-        return [self]
+    async def watched(self) -> Any:
+        """The replicas that a sentinel knows, where there are sentinels."""
+        return ()
 
     async def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..calls.call import Call, Everywhere, Listen, Show
 from .connection import heeding
 from .doorbell import AsyncDoorbell
+from .servers import servers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -83,12 +84,22 @@ class AsyncErrand:
         if isinstance(asked, Listen):
             return await self._doorbell.listen(asked)
         if isinstance(asked, Everywhere):
-            return [await drive(one, asked.flow()) for one in await self._connection.masters()]
+            return await self._everywhere(asked)
         if not isinstance(asked, Call):
             return await self._connection.pipe(asked) if asked else []
         if self._interrupted is not None:
             return await heeding(asyncio.shield(self._connection.run(asked)), SETTLE_S)
         return await self._connection.run(asked)
+
+    async def _everywhere(self, asked: Everywhere) -> list[Any]:
+        found = []
+        for name, one in await servers(self._connection, replicas=asked.replicas):
+            try:
+                found.append(await drive(one, asked.flow(name)))
+            finally:
+                if one is not self._connection:
+                    await one.disconnect()
+        return found
 
     async def close(self) -> None:
         """Give back what is being shown, end the flow, let go of its doorbell."""

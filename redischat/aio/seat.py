@@ -161,7 +161,7 @@ def _connection(settings: Settings) -> AsyncConnection:
     place = Place(settings.url)
     if place.kind:
         return AsyncRouted(place)
-    return AsyncConnection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None)
+    return AsyncConnection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None, place)
 
 
 def _over(redis: Redis) -> AsyncConnection:

@@ -90,12 +90,15 @@ class Show:
 
 
 class Everywhere:
-    """Drive a flow at each server that holds keys: all masters of a Cluster, else the one server that there is. Answer: their results."""
+    """Drive a flow, which is told the server's name, at each server that holds keys: all masters of a Cluster, else the one that there is. Answer: their results.
 
-    __slots__ = ("flow",)
+    ``replicas``: at each server of the broker, its replicas too, and those that the others hold for failed.
+    """
 
-    def __init__(self, flow: Callable[[], Generator[Any, Any, Any]]) -> None:
-        self.flow = flow
+    __slots__ = ("flow", "replicas")
+
+    def __init__(self, flow: Callable[[str], Generator[Any, Any, Any]], *, replicas: bool = False) -> None:
+        self.flow, self.replicas = flow, replicas
 
 
 def run(

@@ -270,7 +270,7 @@ VERBS: dict[str, Verb] = {
     }, runner="add"),
     "admin user revoke": Verb("users", "name", "delete a user; its sessions end at once", "redischat admin user revoke heron", runner="revoke"),
     "admin user rotate": Verb("users", "name", "give a user a new password; its old sessions end", "redischat admin user rotate heron", _HANDED, runner="rotate"),
-    "admin user update": Verb("users", "names*", "give users (none named: all of this workspace) the rights that this version needs; passwords stay", "redischat admin user update heron", runner="update"),
+    "admin user update": Verb("users", "names*", "bring users (none named: all of this workspace) to every server, with the rights that this version needs; passwords stay", "redischat admin user update heron", runner="update"),
     "admin user list": Verb("users", "", "the users of this workspace", "redischat admin user list --all", {"--all": ("all_", "flag", "of every workspace")}, runner="list_"),
     "server": Verb("admin", "action?", "the embedded broker: start, stop, status, logs", "redischat server status", {"--force": ("force", "flag", "stop: end a broker that does not answer"), "--lines": ("lines", "int", "logs: how many (50)")}),
     "waker": Verb("waker", "action?", "what wakes idle sessions on this host: status, start, stop, run", "redischat waker status"),

@@ -46,7 +46,7 @@ class Ground:
         clock = plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
         self.now, self.seats, self.names, self.heads = wire.pipe([clock, sessions.every(keys), agents.everybody(keys), channels.heads(keys)])
         self.info = self._info(wire)
-        self.rights = Rights(wire, looks=looks)
+        self.rights = Rights(wire, keys, looks=looks)
         self.cards = cards.cards(settings.state_dir)
 
     def _runs(self, wire: Wire) -> bool:

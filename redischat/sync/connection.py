@@ -68,11 +68,11 @@ def heeding(answer: Any, seconds: float = ANSWER_S) -> Any:
 
 
 class Connection:
-    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password, ``place`` the URL taken apart, if it is known; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None, place: Place | None = None) -> None:
         self._pool = Pool(make)
-        self.shown, self._revive = shown, revive
+        self.shown, self._revive, self.place = shown, revive, place
         self._lent: dict[Callable[[], None], object] = {}
 
     def node(self) -> At:
@@ -93,9 +93,9 @@ class Connection:
         """For how many seconds a verb asks again."""
         return RETRY_S
 
-    def masters(self) -> list[Connection]:
-        """A connection to each server that holds keys."""
-        return [self]
+    def watched(self) -> Any:
+        """The replicas that a sentinel knows, where there are sentinels."""
+        return ()
 
     def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""

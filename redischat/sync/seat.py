@@ -162,7 +162,7 @@ def _connection(settings: Settings) -> Connection:
     place = Place(settings.url)
     if place.kind:
         return Routed(place)
-    return Connection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None)
+    return Connection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None, place)
 
 
 def _over(redis: Redis) -> Connection:
