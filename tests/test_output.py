@@ -359,7 +359,8 @@ def test_interrupting_a_read_that_cannot_reach_its_broker_ends_at_once():
         reading.send_signal(signal.SIGINT)
         _, err = reading.communicate(timeout=30)
         assert time.monotonic() - began < 2
-        assert reading.returncode == 130, err
+        assert reading.returncode in (130, -signal.SIGINT), err  # CPython ends by the signal itself where it met the making of a namedtuple, caught or not
+        assert b"INTERRUPTED" in err
 
 
 def connections(server):
