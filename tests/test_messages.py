@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from seats import bodies
 
 from redischat import Message
-from redischat.errors import BadName, BadText, ChatError, KeyReused, NoChannel, NoSuchSeq, NotMember, RecipientLeft, TooLarge, UnknownRecipient
+from redischat.errors import BadName, BadText, ChatError, KeyReused, NoChannel, NoSuchSeq, NotMember, RecipientLeft, TooLarge, UnknownRecipient, Usage
 
 QUARTER_MIB = 256 * 1024
 
@@ -166,8 +166,8 @@ async def test_nothing_in_a_text_addresses_anybody(sit):
 
 async def test_a_reply_must_be_to_a_message_that_there_is(sit):
     amy, bob = await sit.pair()
-    for seq in (1, 0, -1):
-        with pytest.raises(NoSuchSeq):
+    for seq, error in ((1, NoSuchSeq), (0, NoSuchSeq), (-1, Usage)):
+        with pytest.raises(error):
             await amy.post("dock", "x", reply_to=seq)
     await amy.post("dock", "question")
     assert (await bob.post("dock", "answer", reply_to=1)).seq == 2
@@ -220,6 +220,30 @@ async def test_the_same_key_posts_once_and_another_text_under_it_is_refused(sit)
         await amy.post("dock", "another", idem="k")
     assert no.value.facts["seq"] == 1
     assert bodies((await amy.history("dock")).messages) == ["once"]
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+async def test_a_key_of_a_channel_that_was_deleted_posts_in_the_next_one_of_its_name(sit, more):
+    """Whether that one has no message of the number yet, or another one."""
+    amy, _ = await sit.pair()
+    await amy.post("dock", "first")
+    await amy.post("dock", "nightly", idem="k")
+    await amy.delete("dock", yes=True)
+    await amy.open("dock", members="bob")
+    for _ in range(more):
+        await amy.post("dock", "nightly")
+    assert [(await amy.post("dock", "nightly", idem="k")).seq for _ in range(2)] == [more + 1] * 2
+    assert bodies((await amy.history("dock")).messages) == ["nightly"] * (more + 1)
+
+
+async def test_a_key_of_a_message_that_was_removed_since_posts_nothing_anew(sit):
+    amy, _ = await sit.pair()
+    for n in range(3):
+        await amy.post("dock", f"{n}", idem=f"k{n}")
+    for kept in (1, 0):
+        await amy.retain("dock", kept, yes=True)
+        assert [(await amy.post("dock", f"{n}", idem=f"k{n}")).seq for n in range(3)] == [1, 2, 3]
+    assert (await amy.history("dock")).last_seq == 3
 
 
 async def test_a_retry_of_the_message_that_closed_the_channel_says_sent(sit):
