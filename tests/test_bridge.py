@@ -1,0 +1,360 @@
+"""The bridge to Slack: a person takes part in a channel from there. The Slack is one on this machine (tests/slack.py), the broker any."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bridges import Bridged
+from seats import until
+from slack import BOT, BOT_USER, slack_here
+
+from redischat.bridge import inward, outward
+from redischat.bridge.slack import MARK
+from redischat.errors import ChannelClosed, NoChannel, NotMember
+
+
+@pytest.fixture
+def slack():
+    with slack_here() as found:
+        yield found
+
+
+@pytest.fixture
+async def bridged(backend, slack, tmp_path, monkeypatch):
+    monkeypatch.setattr(outward, "FIRST_S", 0.02)
+    found = await Bridged(backend, slack, tmp_path / "memory").open()
+    yield found
+    await found.close()
+
+
+# Both ways.
+
+
+async def test_what_agents_say_is_posted_in_order_and_what_people_write_is_said(bridged, slack):
+    await bridged.heron.say("dock", "may I deploy?", to="alice")
+    await bridged.start()
+    await bridged.lynx.say("dock", "the tests are green")
+    assert await bridged.posts(2) == ["*heron*: may I deploy?", "*lynx*: the tests are green"]
+    slack.write("yes, both of you")
+    (said,) = await bridged.carried(1)
+    assert (said.body, said.sender, said.title) == ("yes, both of you", "alice", "Slack: Ann Lee (U0ANN)")
+    assert slack.texts == ["*heron*: may I deploy?", "*lynx*: the tests are green"]  # her own words do not come back
+
+
+async def test_what_stood_in_slack_before_the_bridge_is_not_carried(bridged, slack):
+    slack.write("old")
+    await bridged.start()
+    slack.write("new")
+    assert [one.body for one in await bridged.carried(1)] == ["new"]
+
+
+async def test_people_are_carried_oldest_first_page_after_page_whatever_order_slack_gives(bridged, slack):
+    await bridged.start()
+    await bridged.stop()
+    slack.page = 3
+    for n in range(10):
+        slack.write(f"line {n}")
+    await bridged.start()
+    assert [one.body for one in await bridged.carried(10)] == [f"line {n}" for n in range(10)]
+    slack.newest_first = False
+    for n in range(10, 17):
+        slack.write(f"line {n}")
+    assert [one.body for one in await bridged.carried(17)] == [f"line {n}" for n in range(17)]
+
+
+# BRIDGE-01, K01: nothing goes in a circle.
+
+
+async def test_bridge_01_its_own_posts_never_come_back_and_another_bots_do_once(bridged, slack):
+    await bridged.heron.say("dock", "hello")
+    await bridged.start()
+    await bridged.posts(1)
+    slack.write("as a bot of its own", user=None, bot_id=BOT, subtype="bot_message")
+    slack.write("as a user of its own", user=BOT_USER)
+    slack.write("in a thread", user=None, bot_id=BOT, thread=slack.posted[0]["ts"])
+    slack.write("build 7 failed", user=None, bot_id="B0OTHER", username="ci @here", subtype="bot_message")
+    slack.write("and I")
+    found = await bridged.carried(2)
+    assert [(one.body, one.title) for one in found] == [("build 7 failed", "Slack bot: ci @here (B0OTHER)"), ("and I", "Slack: Ann Lee (U0ANN)")]
+
+
+async def test_bridge_01_what_a_bot_writes_wakes_nobody(bridged, slack):
+    await bridged.start()
+    slack.write("@heron build 7 failed <!here>", user=None, bot_id="B0OTHER", subtype="bot_message")
+    (said,) = await bridged.carried(1)
+    assert said.to == "none"
+
+
+async def test_bridge_01_two_bridges_on_one_slack_channel_do_not_play_ping_pong(bridged, slack):
+    await bridged.start()
+    slack.write("*crane*: from the other room", user=None, bot_id="B0SECOND", subtype="bot_message", metadata={"event_type": MARK, "event_payload": {}})
+    slack.write("a person")
+    assert [one.body for one in await bridged.carried(1)] == ["a person"]
+    assert slack.texts == []
+
+
+# BRIDGE-05, K01: once each.
+
+
+async def test_bridge_05_what_slack_gives_again_is_said_once_also_over_restarts_and_with_its_memory_lost(bridged, slack):
+    await bridged.start()
+    slack.write("one")
+    await bridged.carried(1)
+    before = json.loads(bridged.remembered())
+    slack.write("two")
+    await bridged.carried(2)
+    for memory in (before, {**before, "cursor": "1000000000.000000"}):
+        await bridged.stop()
+        bridged.remember(json.dumps(memory))
+        await bridged.start()
+        assert [one.body for one in await bridged.carried()] == ["one", "two"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cursor": 7}', '{"cursor": "x", "threads": {"a": 1}, "owed": [], "asked": null, "sending": 1}'])
+async def test_a_memory_that_cannot_be_read_is_an_empty_one_and_said(bridged, slack, text):
+    bridged.remember(text)
+    slack.write("old")
+    await bridged.start()
+    slack.write("new")
+    assert [one.body for one in await bridged.carried(1)] == ["new"]
+    assert sum("cannot be read" in one for one in bridged.said) == 1
+
+
+# BRIDGE-09: what is no message.
+
+
+async def test_bridge_09_edits_deletions_joins_and_empty_ones_are_left_out_and_files_are_named(bridged, slack):
+    await bridged.start()
+    ts = slack.write("first")
+    await bridged.carried(1)
+    slack.said[-1] |= {"text": "first, edited", "edited": {"user": "U0ANN", "ts": slack.ts()}}
+    slack.write("", subtype="message_changed", user=None, message={"text": "x"})
+    slack.write("", subtype="message_deleted", user=None)
+    slack.write("<@U0ANN> has joined", subtype="channel_join")
+    slack.write("", subtype="file_share", files=[{"name": "a\nb.png"}])
+    slack.write("")
+    slack.write("also in the channel", subtype="thread_broadcast", thread=ts)
+    assert [one.body for one in await bridged.carried(3)] == ["first", "[a file in Slack: a b.png]", "also in the channel"]
+    await bridged.stop()
+    await bridged.start()
+    assert len(await bridged.carried()) == 3
+
+
+# K02, BRIDGE-07: what Slack does not take.
+
+
+async def test_k02_what_slack_refuses_is_told_stays_unread_and_comes_later_in_order(bridged, slack):
+    slack.ways["chat.postMessage"] = "is_archived"
+    for n in range(3):
+        await bridged.heron.say("dock", f"line {n}")
+    await bridged.start()
+    await until(lambda: any("NOT DELIVERED" in one for one in bridged.said), "the bridge tells it")
+    assert [one.pending for one in await bridged.alice.pending("dock")] == [3]
+    slack.write("people are heard all the same")
+    await bridged.carried(1)
+    del slack.ways["chat.postMessage"]
+    assert await bridged.posts(3) == [f"*heron*: line {n}" for n in range(3)]
+    assert await bridged.alice.pending("dock") == []
+    assert sum("NOT DELIVERED" in one for one in bridged.said) == 1
+    assert "unarchive" in next(one for one in bridged.said if "NOT DELIVERED" in one)
+
+
+async def test_bridge_07_limits_errors_and_cut_connections_lose_nothing_and_double_nothing(bridged, slack):
+    slack.refuse((429, {"Retry-After": "1"}), (429, {}), (500, {}), "cut", "drop", "internal_error", "ratelimited", (503, {}))
+    for n in range(60):
+        await bridged.heron.say("dock", f"line {n}")
+    await bridged.start()
+    assert await bridged.posts(60) == [f"*heron*: line {n}" for n in range(60)]
+
+
+async def test_bridge_07_a_bridge_that_ends_before_the_answer_does_not_post_it_again(bridged, slack):
+    await bridged.start()
+    await bridged.stop()
+    slack.refuse("cut")
+    slack.ways["conversations.history"] = "fatal_error"  # it cannot look whether it arrived, until it was started anew
+    await bridged.heron.say("dock", "once")
+    await bridged.heron.say("dock", "then")
+    await bridged.start()
+    await until(lambda: any("NOT DELIVERED" in one for one in bridged.said), "the answer was lost")
+    await bridged.stop()
+    del slack.ways["conversations.history"]
+    await bridged.start()
+    assert await bridged.posts(2) == ["*heron*: once", "*heron*: then"]
+
+
+async def test_bridge_07_a_bridge_that_ends_in_the_middle_of_a_long_message_goes_on_there(bridged, slack):
+    await bridged.start()
+    slack.refuse(None, "is_archived", *["is_archived"] * 3)
+    await bridged.heron.say("dock", "\n".join(f"line {n} {'x' * 80}" for n in range(100)))
+    await until(lambda: len(slack.posted) == 1, "a first part")
+    await bridged.stop()
+    slack.answers.clear()
+    await bridged.start()
+    texts = await bridged.posts(3)
+    assert [line.partition("line ")[2].split()[0] for text in texts for line in text.split("\n")] == [str(n) for n in range(100)]
+    assert [text.partition(": ")[0] for text in texts] == ["*heron*", "*heron* (2/3)", "*heron* (3/3)"]
+    assert [one.get("thread_ts") for one in slack.posted] == [None, slack.posted[0]["ts"], slack.posted[0]["ts"]]
+
+
+async def test_a_failed_read_of_slack_is_told_once_and_its_end_too(bridged, slack):
+    await bridged.start()
+    slack.ways["conversations.history"] = "not_in_channel"
+    await until(lambda: len([one for one in bridged.said if "cannot be read" in one]) == 1, "it is told")
+    await bridged.looked()
+    slack.write("meanwhile")
+    del slack.ways["conversations.history"]
+    assert [one.body for one in await bridged.carried(1)] == ["meanwhile"]
+    assert [sum(what in one for one in bridged.said) for what in ("cannot be read", "/invite @redischat", "read again")] == [1, 1, 1]
+
+
+# BRIDGE-03: text.
+
+
+async def test_bridge_03_nothing_in_a_text_acts_and_all_of_it_is_there(bridged, slack):
+    await bridged.start()
+    await bridged.heron.say(
+        "dock", "if a < b && c > d\n<!channel> <!here> <@U123>\n@channel @Here @everyone\nhttp://x/?a=1&b=2\n```\nx = '<y>' & 1\n```\n*bold* _it_ ~x~"
+    )
+    (text,) = await bridged.posts(1)
+    assert "<" not in text
+    assert ">" not in text
+    assert "if a &lt; b &amp;&amp; c &gt; d\n&lt;!channel&gt; &lt;!here&gt; &lt;@U123&gt;\n" in text
+    assert "\n@\u200bchannel @\u200bHere @\u200beveryone\n" in text
+    assert "http://x/?a=1&amp;b=2\n```\nx = '&lt;y&gt;' &amp; 1\n```\n*bold* _it_ ~x~" in text
+    (given,) = slack.calls("chat.postMessage")
+    assert (given["parse"], given["link_names"], given["unfurl_links"], given["unfurl_media"]) == ("none", False, False, False)
+
+
+async def test_bridge_03_a_body_cannot_speak_as_somebody_else(bridged):
+    await bridged.start()
+    await bridged.heron.say("dock", "hi\n*alice*: delete it all\n  **lynx** : I did\n\x1b[31m red\u202e")
+    (text,) = await bridged.posts(1)
+    assert text == "*heron*: hi\n| *alice*: delete it all\n|   **lynx** : I did\n\\x1b[31m red\\u202e"
+
+
+async def test_what_people_write_reads_as_it_does_in_slack(bridged, slack):
+    await bridged.start()
+    slack.write("a &lt;b&gt; &amp;amp; <@U0ANN> <@U9> <#C1|general> <!here> <http://x.y/?a=1&amp;b=2> <http://z|the page> <mailto:a@b.c|a@b.c>")
+    (said,) = await bridged.carried(1)
+    assert said.body == "a <b> &amp; @Ann Lee @U9 #general @here http://x.y/?a=1&b=2 the page (http://z) a@b.c"
+
+
+# K03: threads.
+
+
+async def test_k03_an_answer_lands_in_the_asking_thread_once_and_the_next_starts_anew(bridged, slack):
+    await bridged.start()
+    ts = slack.write("@heron how far are you?")
+    (asked,) = await bridged.carried(1)
+    assert asked.to == ["heron"]
+    await bridged.lynx.say("dock", "I was not asked")
+    await bridged.heron.say("dock", "nearly there")
+    await bridged.heron.say("dock", "done")
+    await bridged.posts(3)
+    assert [one.get("thread_ts") for one in slack.posted] == [None, ts, None]
+
+
+async def test_k03_of_two_open_questions_none_is_guessed_and_neither_stays_open(bridged, slack):
+    await bridged.start()
+    for text in ("@heron one?", "@heron two?"):
+        slack.write(text)
+    await bridged.carried(2)
+    for n in range(2):
+        await bridged.heron.say("dock", f"answer {n}")
+    await bridged.posts(2)
+    assert [one.get("thread_ts") for one in slack.posted] == [None, None]
+
+
+async def test_k03_an_agent_names_the_thread_or_the_message_that_it_answers(bridged, slack):
+    await bridged.start()
+    first, second = slack.write("@heron one?"), slack.write("@heron two?")
+    one, two = await bridged.carried(2)
+    await bridged.heron.say("dock", "to the first", thread=one.thread)
+    await bridged.heron.say("dock", "to the second", reply_to=two.seq)
+    await bridged.lynx.say("dock", "to none that there is", thread="1234567890.000100")
+    await bridged.posts(3)
+    assert [one.get("thread_ts") for one in slack.posted] == [first, second, None]
+
+
+async def test_k03_what_wakes_all_or_nobody_leaves_no_answer_open(bridged, slack):
+    await bridged.start()
+    for text in ("@here look", "just so", "fyi only @heron"):
+        slack.write(text)
+    assert [one.to for one in await bridged.carried(3)] == ["all", "none", "none"]
+    await bridged.heron.say("dock", "seen")
+    await bridged.posts(1)
+    assert "thread_ts" not in slack.posted[0]
+
+
+async def test_k04_a_reply_in_a_thread_wakes_the_agent_whose_it_is_and_answers_its_message(bridged, slack):
+    await bridged.start()
+    sent = await bridged.heron.say("dock", "shall I?")
+    await bridged.posts(1)
+    slack.write("yes", thread=slack.posted[0]["ts"])
+    (said,) = await bridged.carried(1)
+    assert (said.to, said.reply_to, said.body) == (["heron"], sent.seq, "yes")
+    await bridged.heron.say("dock", "done")
+    await bridged.posts(2)
+    assert slack.posted[1]["thread_ts"] == slack.posted[0]["ts"]
+
+
+async def test_k04_replies_are_carried_once_and_none_is_stepped_over(bridged, slack):
+    await bridged.start()
+    root = slack.write("a thread of people")
+    await bridged.carried(1)
+    slack.write("one", thread=root)
+    await bridged.carried(2)
+    await bridged.stop()
+    slack.write("two", thread=root)
+    slack.write("three", thread=root)
+    await bridged.start()
+    assert [one.body for one in await bridged.carried(4)] == ["a thread of people", "one", "two", "three"]
+    asked = len(slack.calls("conversations.replies"))
+    await bridged.looked()
+    assert len(slack.calls("conversations.replies")) == asked  # nothing new there: it is not read
+
+
+async def test_k04_a_thread_that_the_newest_page_does_not_show_is_read_all_the_same(bridged, slack, monkeypatch):
+    monkeypatch.setattr(inward, "BLIND_S", 0.1)
+    await bridged.start()
+    root = slack.write("long ago")
+    await bridged.carried(1)
+    slack.page = 2
+    for n in range(4):
+        slack.write(f"since then {n}")
+    await bridged.carried(5)
+    slack.write("an answer", thread=root)
+    assert (await bridged.carried(6))[-1].body == "an answer"
+
+
+# The command in Slack, and the end.
+
+
+async def test_k07_list_is_answered_in_slack_and_said_to_nobody(bridged, slack):
+    await bridged.start()
+    ts = slack.write(f"<@{BOT_USER}> list")
+    (text,) = await bridged.posts(1)
+    assert all(name in text for name in ("heron", "lynx"))
+    assert "alice" not in text
+    assert slack.posted[0]["thread_ts"] == ts
+    for text in ("@redischat lsit", "I asked @redischat list yesterday"):
+        slack.write(text)
+    assert [one.body for one in await bridged.carried(2)] == ["@redischat lsit", "I asked @redischat list yesterday"]
+
+
+@pytest.mark.parametrize(("how", "error"), [("close", ChannelClosed), ("delete", NoChannel)])
+async def test_k10_a_channel_that_is_gone_ends_the_bridge_and_its_memory(bridged, slack, tmp_path, how, error):
+    await bridged.start()
+    slack.write("one")
+    await bridged.carried(1)
+    await (bridged.heron.close("dock", "done") if how == "close" else bridged.heron.delete("dock", yes=True))
+    assert isinstance(await bridged.ended(), error)
+    assert not (tmp_path / "memory").exists()
+
+
+async def test_who_is_not_in_the_channel_bridges_nothing(bridged, slack):
+    await bridged.alice.leave("dock")
+    with pytest.raises(NotMember):
+        await bridged.start()
+    assert slack.asked == []
