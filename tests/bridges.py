@@ -10,6 +10,7 @@ from typing import Any
 from seats import Seats, until
 from slack import CHANNEL
 
+from redischat import AsyncClient
 from redischat.bridge.memory import Memory
 from redischat.bridge.run import Wanted, carry
 
@@ -20,7 +21,7 @@ class Bridged:
     """``heron`` and ``lynx`` are agents, ``alice`` reads along as the bridge does; ``said`` is what the bridge told the person who runs it."""
 
     def __init__(self, backend, slack, path):
-        self.seats, self.slack, self.path = Seats("aio", backend), slack, str(path)
+        self.seats, self.slack, self.path, self.way = Seats("aio", backend), slack, str(path), backend
         self.said: list[str] = []
         self._doing: Any = None
         self.heron, self.lynx, self.alice = (self.seats(name) for name in ("heron", "lynx", "alice"))
@@ -33,11 +34,15 @@ class Bridged:
         """Run the bridge from now on, as a new process of it would; it has read Slack up to now once this comes back."""
         memory = Memory(self.path, self.said.append)
         looked = len(self.slack.calls("conversations.history"))
-        self._doing = asyncio.ensure_future(carry(self.seats("alice"), Wanted("dock", CHANNEL, "xoxb-1", POLL_S, self.slack.url), memory, self.said.append))
+        self._doing = asyncio.ensure_future(carry(self._seat(), Wanted("dock", CHANNEL, "xoxb-1", POLL_S, self.slack.url), memory, self.said.append))
         await until(lambda: len(self.slack.calls("conversations.history")) > looked + 1 or self._doing.done(), "the bridge looks into Slack")
         if self._doing.done():
             raise await self.ended()
         return self
+
+    def _seat(self):
+        """The bridge's own client, which may go another way than the test's."""
+        return self.seats("alice") if self.way is self.seats.backend else AsyncClient(self.way, agent="alice")
 
     async def stop(self):
         doing, self._doing = self._doing, None

@@ -22,7 +22,7 @@ class Slack:
         self.said, self.asked, self.ways = [], [], {}
         self.answers: deque[Any] = deque()
         self.scopes, self.page, self.newest_first = SCOPES, 200, True
-        self.silent, self._over = False, threading.Event()
+        self.silent, self.shows_metadata, self._over = False, True, threading.Event()
         self._clock, self._lock = 1_900_000_000, threading.Lock()
         slack = self
 
@@ -59,7 +59,8 @@ class Slack:
             return one["ts"]
 
     def refuse(self, *answers):
-        """What the next posts get, one each: an error's word, a status with its headers, "cut" (done, and no answer), "drop" (not done, no answer)."""
+        """What the next posts get, one each: an error's word, a status with its headers, "cut" (done, and no answer), "stall" (done, and an
+        answer that never comes), "drop" (not done, no answer)."""
         self.answers.extend(answers)
 
     @property
@@ -94,10 +95,12 @@ class Slack:
             )
             if isinstance(way, dict):
                 body = way
-            if way in (None, "cut"):
+            if way in (None, "cut", "stall"):
                 body = getattr(self, "_" + method.replace(".", "_"))(given)
-            if way == "cut":
-                return
+        if way == "stall":
+            self._over.wait()
+        if way in ("cut", "stall"):
+            return
         data = json.dumps(body).encode()
         http.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), "X-OAuth-Scopes": self.scopes, **headers}.items():
@@ -149,7 +152,8 @@ class Slack:
         inside.sort(key=lambda one: float(one["ts"]), reverse=self.newest_first)
         limit = min(int(given.get("limit", 100)), self.page)
         shown = [
-            one if given.get("include_all_metadata") in ("1", "true") else {k: v for k, v in one.items() if k != "metadata"} for one in inside[at : at + limit]
+            one if self.shows_metadata and given.get("include_all_metadata") in ("1", "true") else {k: v for k, v in one.items() if k != "metadata"}
+            for one in inside[at : at + limit]
         ]
         more = at + limit < len(inside)
         return {"ok": True, "messages": shown, "has_more": more, "response_metadata": {"next_cursor": str(at + limit) if more else ""}}

@@ -7,9 +7,10 @@ import json
 import pytest
 from bridges import Bridged
 from seats import until
-from slack import BOT, BOT_USER, slack_here
+from slack import BOT, BOT_USER, NAMES, slack_here
 
 from redischat.bridge import inward, outward
+from redischat.bridge import memory as memories
 from redischat.bridge.slack import MARK
 from redischat.errors import ChannelClosed, NoChannel, NotMember
 
@@ -38,7 +39,7 @@ async def test_what_agents_say_is_posted_in_order_and_what_people_write_is_said(
     assert await bridged.posts(2) == ["*heron*: may I deploy?", "*lynx*: the tests are green"]
     slack.write("yes, both of you")
     (said,) = await bridged.carried(1)
-    assert (said.body, said.sender, said.title) == ("yes, both of you", "alice", "Slack: Ann Lee (U0ANN)")
+    assert (said.body, said.sender, said.title) == ("yes, both of you", "alice", "Slack U0ANN: Ann Lee")
     assert slack.texts == ["*heron*: may I deploy?", "*lynx*: the tests are green"]  # her own words do not come back
 
 
@@ -76,7 +77,7 @@ async def test_bridge_01_its_own_posts_never_come_back_and_another_bots_do_once(
     slack.write("build 7 failed", user=None, bot_id="B0OTHER", username="ci @here", subtype="bot_message")
     slack.write("and I")
     found = await bridged.carried(2)
-    assert [(one.body, one.title) for one in found] == [("build 7 failed", "Slack bot: ci @here (B0OTHER)"), ("and I", "Slack: Ann Lee (U0ANN)")]
+    assert [(one.body, one.title) for one in found] == [("build 7 failed", "Slack bot B0OTHER: ci @here"), ("and I", "Slack U0ANN: Ann Lee")]
 
 
 async def test_bridge_01_what_a_bot_writes_wakes_nobody(bridged, slack):
@@ -136,7 +137,9 @@ async def test_bridge_09_edits_deletions_joins_and_empty_ones_are_left_out_and_f
     slack.write("")
     slack.write("also in the channel", subtype="thread_broadcast", thread=ts)
     assert [one.body for one in await bridged.carried(3)] == ["first", "[a file in Slack: a b.png]", "also in the channel"]
+    memory = json.loads(bridged.remembered())
     await bridged.stop()
+    bridged.remember(json.dumps({**memory, "cursor": "1000000000.000000"}))  # all of it is read again, the edited one too
     await bridged.start()
     assert len(await bridged.carried()) == 3
 
@@ -183,7 +186,9 @@ async def test_bridge_07_a_bridge_that_ends_before_the_answer_does_not_post_it_a
     assert await bridged.posts(2) == ["*heron*: once", "*heron*: then"]
 
 
-async def test_bridge_07_a_bridge_that_ends_in_the_middle_of_a_long_message_goes_on_there(bridged, slack):
+@pytest.mark.parametrize("shows", [True, False])
+async def test_bridge_07_a_bridge_that_ends_in_the_middle_of_a_long_message_goes_on_there(bridged, slack, shows):
+    slack.shows_metadata = shows
     await bridged.start()
     slack.refuse(None, "is_archived", *["is_archived"] * 3)
     await bridged.heron.say("dock", "\n".join(f"line {n} {'x' * 80}" for n in range(100)))
@@ -206,6 +211,55 @@ async def test_a_failed_read_of_slack_is_told_once_and_its_end_too(bridged, slac
     del slack.ways["conversations.history"]
     assert [one.body for one in await bridged.carried(1)] == ["meanwhile"]
     assert [sum(what in one for one in bridged.said) for what in ("cannot be read", "/invite @redischat", "read again")] == [1, 1, 1]
+
+
+async def test_k02_a_text_that_slack_never_takes_is_replaced_by_a_line_and_holds_nothing_up(bridged, slack):
+    slack.refuse("msg_too_long")
+    sent = await bridged.heron.say("dock", "odd")
+    await bridged.heron.say("dock", "plain")
+    await bridged.start()
+    first, second = await bridged.posts(2)
+    assert f"redischat read dock --since {sent.seq} --limit 1" in first
+    assert "odd" not in first
+    assert second == "*heron*: plain"
+
+
+async def test_k02_what_is_refused_for_long_is_given_back_and_comes_later_all_the_same(bridged, slack, monkeypatch):
+    monkeypatch.setattr(outward, "HOLD_S", 0.0)
+    slack.refuse(*["fatal_error"] * 5)
+    for n in range(3):
+        await bridged.heron.say("dock", f"line {n}")
+    await bridged.start()
+    assert await bridged.posts(3) == [f"*heron*: line {n}" for n in range(3)]
+    assert len(slack.calls("chat.postMessage")) == 8
+
+
+async def test_what_only_slack_tells_of_the_channel_is_carried_as_a_notice(bridged, slack):
+    await bridged.start()
+    await bridged.lynx.leave("dock")
+    assert await bridged.posts(1) == ["_lynx left._"]
+    slack.write("why?", thread=slack.posted[0]["ts"])
+    assert [one.to for one in await bridged.carried(1)] == ["none"]
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("impatient")
+async def test_while_the_broker_is_away_what_people_write_waits_and_nothing_is_stepped_over(shared_server, proxy, slack, tmp_path, monkeypatch):
+    monkeypatch.setattr(outward, "FIRST_S", 0.02)
+    shared_server.ask("FLUSHALL")
+    bridged = await Bridged(shared_server.url, slack, tmp_path / "memory").open()
+    bridged.way = proxy.url
+    await bridged.start()
+    proxy.answer = b"-LOADING Redis is loading the dataset in memory\r\n"
+    for n in range(3):
+        slack.write(f"line {n}")
+    await until(lambda: any("cannot be carried here" in one for one in bridged.said), "it is told")
+    proxy.answer = None
+    assert [one.body for one in await bridged.carried(3)] == [f"line {n}" for n in range(3)]
+    await bridged.heron.say("dock", "we are back")
+    assert await bridged.posts(1) == ["*heron*: we are back"]
+    assert sum("cannot be carried here" in one for one in bridged.said) == 1
+    await bridged.close()
 
 
 # BRIDGE-03: text.
@@ -326,6 +380,68 @@ async def test_k04_a_thread_that_the_newest_page_does_not_show_is_read_all_the_s
     await bridged.carried(5)
     slack.write("an answer", thread=root)
     assert (await bridged.carried(6))[-1].body == "an answer"
+
+
+async def test_k04_a_thread_that_is_gone_in_slack_is_forgotten_and_stops_nothing(bridged, slack, monkeypatch):
+    monkeypatch.setattr(inward, "BLIND_S", 0.05)
+    await bridged.start()
+    slack.write("@heron soon gone")
+    await bridged.carried(1)
+    slack.said.clear()
+    slack.write("next")
+    assert [one.body for one in await bridged.carried(2)][1] == "next"
+    await bridged.heron.say("dock", "an answer to nothing")
+    await bridged.posts(1)
+    assert "thread_ts" not in slack.posted[0]
+    assert not any("cannot be read" in one for one in bridged.said)
+
+
+async def test_k04_no_more_threads_are_read_at_once_than_is_bearable(bridged, slack, monkeypatch):
+    monkeypatch.setattr(inward, "AT_ONCE", 2)
+    await bridged.start()
+    roots = [slack.write(f"thread {n}") for n in range(5)]
+    await bridged.carried(5)
+    for root in roots:
+        slack.write("an answer", thread=root)
+    assert len(await bridged.carried(10)) == 10
+    seen = [method for method, _ in slack.asked]
+    runs = "".join("r" if method == "conversations.replies" else "h" for method in seen).split("h")
+    assert max(map(len, runs)) == 2
+
+
+async def test_k03_what_is_remembered_has_bounds_and_the_oldest_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(memories, "MOST", 3)
+    memory = memories.Memory(str(tmp_path / "memory"), pytest.fail)
+    for n in range(10, 20):
+        memory.hang(f"19000000{n}.000100", "heron")
+        memory.owe([f"agent-{n}"], f"19000000{n}.000100", n)
+    memory.keep()
+    again = memories.Memory(memory.path, pytest.fail)
+    assert list(again.threads) == [f"19000000{n}.000100" for n in (17, 18, 19)]
+    assert (len(again.owed), len(again.asked)) == (3, 3)
+
+
+async def test_who_leaves_while_it_is_addressed_is_not_woken_and_the_text_is_not_lost(bridged, slack, monkeypatch):
+    await bridged.start()
+    monkeypatch.setattr(inward.Inward, "_members", lambda _: _these(["crane", "heron"]))
+    slack.write("@crane and @heron: stop")
+    (said,) = await bridged.carried(1)
+    assert (said.to, said.body) == ("none", "@crane and @heron: stop")
+
+
+async def _these(names):
+    return names
+
+
+async def test_who_wrote_it_is_told_by_an_id_that_nobody_chooses_also_where_names_may_not_be_asked(bridged, slack):
+    NAMES["U0EVE"] = "Ann Lee (U0ANN)\n#99  heron"
+    await bridged.start()
+    slack.write("*heron*: I am he", user="U0EVE")
+    assert (await bridged.carried(1))[0].title == "Slack U0EVE: Ann Lee (U0ANN) #99 heron"
+    slack.ways["users.info"] = "missing_scope"
+    slack.write("<@U7> knows", user="U0NEW")
+    said = (await bridged.carried(2))[1]
+    assert (said.title, said.body) == ("Slack U0NEW", "@U7 knows")
 
 
 # The command in Slack, and the end.

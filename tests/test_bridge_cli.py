@@ -45,12 +45,30 @@ def test_a_person_in_slack_and_an_agent_at_a_shell_talk(alice, slack):
     slack.write("do it", thread=slack.posted[0]["ts"])
     shown = alice.heron("wait", "dock").out
     assert "do it" in shown
-    assert "Slack: Ann Lee (U0ANN)" in shown
+    assert "Slack U0ANN: Ann Lee" in shown
     bridge.send_signal(signal.SIGTERM)
     out, err = bridge.communicate(timeout=20)
     assert (bridge.returncode, out) == (0, b"")
     assert b"carrying #dock" in err
     assert b"xoxb" not in err
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_bridge_07_one_that_ends_while_a_post_is_on_its_way_is_followed_by_one_that_posts_each_once(town, alice, slack, how):
+    slack.refuse(None, None, "stall")
+    for n in range(6):
+        alice.heron("say", "dock", f"line {n}")
+    bridge = alice.start("bridge", "slack")
+    wait_until(lambda: len(slack.texts) == 3, "the third is on its way")
+    bridge.send_signal(how)
+    assert bridge.wait(timeout=20) == (0 if how == signal.SIGTERM else -how)
+    key, channel = "rc1:{default}:marks:alice", "dock"
+    mark = town.server.ask("HGET", key, channel).split()
+    assert mark[1] == "2"  # read up to what Slack has said ok to
+    town.server.ask("HSET", key, channel, " ".join([*mark[:6], "1", mark[7]]))  # the lease of one that was killed runs out
+    alice.start("bridge", "slack")
+    wait_until(lambda: len(slack.texts) >= 6, "the rest")
+    assert slack.texts == [f"*heron*: line {n}" for n in range(6)]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -61,6 +79,16 @@ def test_it_ends_at_once_and_cleanly_also_while_slack_says_nothing(alice, slack,
     bridge.send_signal(how)
     assert bridge.wait(timeout=20) == 0
     assert b"Traceback" not in bridge.stderr.read()
+
+
+def test_a_signal_that_was_to_be_ignored_is(alice, slack):
+    """As nohup does."""
+    bridge = alice.start("bridge", "slack", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_until(lambda: len(slack.calls("conversations.history")) > 1, "the bridge looks into Slack")
+    bridge.send_signal(signal.SIGHUP)
+    slack.write("still there?")
+    assert "still there?" in alice.heron("wait", "dock", "--any").out
+    assert bridge.poll() is None
 
 
 def test_while_it_runs_the_person_listens_and_a_second_one_is_refused(alice, slack):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..names import NAMED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,7 +21,7 @@ _BEFORE = (
     "about above after against along among around at before behind below beside between by down during for from in inside into like near of off on onto out over "
     "past per since than through to toward towards under until up upon via with within without"
 )
-_LISTS = re.compile(r"\s*@?([\w.-]+)[\s,:]+list[\s.!?]*", re.IGNORECASE)
+_LIST = re.compile(r"\s*@?redischat[\s,:]+list[\s.!?]*", re.IGNORECASE)
 
 
 def audience(text: str, members: Sequence[str], owner: str = "") -> str | list[str]:
@@ -31,7 +33,7 @@ def audience(text: str, members: Sequence[str], owner: str = "") -> str | list[s
         return "none"
     found = named(text, members)
     if found:
-        return found
+        return found if len(found) <= NAMED else "all"
     if _EVERYBODY.search(text):
         return "all"
     mine = [name for name in members if name.lower() == owner.lower()]
@@ -64,7 +66,6 @@ def _spoken_of(before: str) -> bool:
     return bool(words) and not before.rstrip(" ").endswith((".", "!", "?", ",", ":", ";", "\n")) and words[-1] in _BEFORE.split()
 
 
-def asks_for_list(text: str, *own: str) -> bool:
-    """Whether a text is the bridge's command ``@redischat list``, whole, by one of the bridge's ``own`` names."""
-    found = _LISTS.fullmatch(text)
-    return found is not None and found[1].lower() in {name.lower() for name in own if name}
+def asks_for_list(text: str) -> bool:
+    """Whether a text is the bridge's own command, ``@redischat list``, and nothing else."""
+    return _LIST.fullmatch(text) is not None

@@ -6,12 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from ..errors import BadText, CouldNotLook, KeyReused, NoSuchSeq, TooLarge
+from ..errors import BadText, CouldNotLook, KeyReused, NoSuchSeq, RecipientLeft, TooLarge, UnknownRecipient
 from ..names import body
 from ..text import field
 from . import addressing
 from .markup import escaped, mentioned, plain
-from .outward import Pause
+from .outward import THREAD, Pause
 from .slack import MARK, Trouble, stamp
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 AT_ONCE = 10  # threads that one look reads
 BLIND_S = 30.0  # a thread of which the channel's newest page tells nothing is read this often at most
 NAME_CHARS = 80
+OWN = "redischat"  # by which the bridge is spoken to, beside its name in Slack
 CARRIED = frozenset(("", "bot_message", "file_share", "me_message", "thread_broadcast"))  # subtypes; joins, edits, deletions and the like are no messages
 
 
@@ -75,19 +76,17 @@ class Inward:
         if not memory.cursor:
             memory.cursor = await slack.newest()
             memory.keep()
-        found = {one["ts"]: (one, "") for one in await slack.history(memory.cursor) if stamp(one["ts"]) > stamp(memory.cursor)}
-        for root in await self._stirred():
-            self._read[root] = time.monotonic()
-            found |= {one["ts"]: (one, root) for one in await slack.replies(root, memory.threads[root].mark)}
+        top = {one["ts"]: one for one in await slack.history(memory.cursor) if stamp(one["ts"]) > stamp(memory.cursor)}
+        hung = {one["ts"]: (root, one) for root in await self._stirred() for one in await self._replies(root)}
         members: list[str] | None = None
-        for ts in sorted(found, key=stamp):
-            one, root = found[ts]
+        for ts in sorted(top.keys() | hung.keys(), key=stamp):  # one that is also sent to the channel is in both
+            root, one = hung.get(ts) or ("", top[ts])
             if self._carried(one):
                 members = members if members is not None else await self._members()
                 await self._carry(one, members)
             if root in memory.threads:
                 memory.threads[root].mark = ts
-            else:
+            if ts in top:
                 memory.cursor = ts
             memory.keep()
 
@@ -103,10 +102,21 @@ class Inward:
         blind = [ts for ts in watched if ts not in seen and self._read.get(ts, -BLIND_S) <= due]
         return (newer + sorted(blind, key=lambda ts: self._read.get(ts, -BLIND_S)))[:AT_ONCE]
 
+    async def _replies(self, root: str) -> list[Said]:
+        """What is new in a thread. One that is gone is forgotten."""
+        self._read[root] = time.monotonic()
+        try:
+            return await self._slack.replies(root, self._memory.threads[root].mark)
+        except Trouble as trouble:
+            if trouble.error not in THREAD:
+                raise
+            del self._memory.threads[root]
+            return []
+
     def _carried(self, one: Said) -> bool:
         """Whether this is a message of somebody: not what a bridge posted (this one or another), nor what Slack itself tells."""
         slack = self._slack
-        bridged = (one.get("metadata") or {}).get("event_type") == MARK
+        bridged = _dict(one.get("metadata")).get("event_type") == MARK
         own = (slack.bot and one.get("bot_id") == slack.bot) or (slack.user and one.get("user") == slack.user)
         return one.get("type", "message") == "message" and (one.get("subtype") or "") in CARRIED and not bridged and not own
 
@@ -122,11 +132,11 @@ class Inward:
         names = {user: await slack.called(user) for user in mentioned(text)}
         said = plain(text, lambda user: names.get(user, user))
         said += "".join(f"\n[a file in Slack: {field(str(file.get('name') or 'without a name'))[:NAME_CHARS]}]" for file in _dicts(one.get("files")))
-        said = said.removeprefix("\n") if not text else said
+        said = (said if text else said.removeprefix("\n")).encode("utf-8", "replace").decode()
         if not said.strip():
             return
         person = bool(one.get("user")) and not one.get("bot_id")
-        if person and addressing.asks_for_list(said, "redischat", slack.name, names.get(slack.user, "")):
+        if person and addressing.asks_for_list(plain(text, lambda user: OWN if user == slack.user else user)):
             await self._list(root, members)
             return
         hung = memory.threads.get(root) if root != ts else None
@@ -146,19 +156,21 @@ class Inward:
         except KeyReused:  # it was carried, and edited since
             return None
         except NoSuchSeq:  # of a channel of the same name that is gone
-            return await self._room.post(said, to=to, title=author, thread=root, idem=key)
+            return await self._post(said, to, author, root, 0, ts)
+        except (RecipientLeft, UnknownRecipient):  # just now
+            return await self._post(said, "none", author, root, answers, ts)
         except (BadText, TooLarge) as error:
             self._say(f"a message of {author} (Slack's {ts}) cannot be said here and is left out: {error.sentence()}")
             return None
 
     async def _author(self, one: Said) -> str:
-        """Who wrote it: a line that stands beside the text and not in it, with the id that nobody can choose."""
+        """Who wrote it: a line that stands beside the text and not in it, first the id, which nobody chooses, then the name, which they do."""
         user, bot = str(one.get("user") or ""), str(one.get("bot_id") or "")
         if user and not bot:
-            name = await self._slack.called(user)
-            return f"Slack: {field(name)[:NAME_CHARS]}" + (f" ({field(user)[:NAME_CHARS]})" if name != user else "")
-        name = str(one.get("username") or (one.get("bot_profile") or {}).get("name") or "")
-        return f"Slack bot: {field(name)[:NAME_CHARS]} ({field(bot or user or '?')[:NAME_CHARS]})"
+            what, name = f"Slack {user}", await self._slack.called(user)
+        else:
+            what, name = f"Slack bot {bot or user}", str(one.get("username") or _dict(one.get("bot_profile")).get("name") or "")
+        return field(what)[:NAME_CHARS].strip() + (f": {field(name)[:NAME_CHARS]}" if name not in ("", user) else "")
 
     async def _list(self, root: str, members: Iterable[str]) -> None:
         """The bridge's own command, answered in Slack and carried to nobody. It is not worth holding up what comes after it."""
@@ -171,5 +183,9 @@ class Inward:
             self._say(f"NOT DELIVERED to Slack: the answer to @redischat list ({trouble.error})")
 
 
+def _dict(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
 def _dicts(found: Any) -> list[dict[str, Any]]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [_dict(one) for one in found] if isinstance(found, list) else []

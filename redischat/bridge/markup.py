@@ -34,17 +34,17 @@ def posts(one: Message) -> list[str]:
     title = f"_{escaped(inert(one.title))}_\n" if one.title else ""
     if one.kind != "message":
         return [f"_{escaped(inert(one.body))[:PART]}_"]
-    found = list(_split(one.body, MOST))
+    found = list(_split(one.body, MOST, alone=bool(title)))
     if len(found) > MOST:
         size = len(one.body.encode())
         found[MOST - 1 :] = [f"{found[MOST - 1]}\n[cut: {size:,} bytes in all; all of it: `redischat read {one.channel.lower()} --since {one.seq} --limit 1`]"]
     return [f"{head}{f' ({n}/{len(found)})' if n > 1 else ''}: {title if n == 1 else ''}{text}" for n, text in enumerate(found, 1)]
 
 
-def _split(body: str, most: int) -> Iterator[str]:
-    """The body in parts that Slack takes whole; when there are more than ``most``, one more than that."""
+def _split(body: str, most: int, *, alone: bool) -> Iterator[str]:
+    """The body in parts that Slack takes whole; when there are more than ``most``, one more than that. ``alone``: its first line stands below the head."""
     part, fenced, count = "", False, 0
-    for piece in _pieces(body):
+    for piece in _pieces(body, alone=alone):
         if part and len(part) + len(piece) > PART:
             yield part.strip("\n") + (f"\n{FENCE}" if fenced else "")
             count += 1
@@ -56,10 +56,10 @@ def _split(body: str, most: int) -> Iterator[str]:
     yield part.strip("\n") + (f"\n{FENCE}" if fenced else "")
 
 
-def _pieces(body: str) -> Iterator[str]:
+def _pieces(body: str, *, alone: bool) -> Iterator[str]:
     for n, line in enumerate(body.replace("\r\n", "\n").split("\n")):
         seen = inert(line)
-        mark = "| " if n and _HEADLIKE.match(line) else ""
+        mark = "| " if (n or alone) and _HEADLIKE.match(line) else ""
         for at in range(0, max(1, len(seen)), PIECE):
             yield (("\n" if n else "") + mark if not at else "") + escaped(seen[at : at + PIECE])
 

@@ -75,6 +75,8 @@ class Memory:
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 json.dump(found, file)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(draft, self.path)
         except OSError as error:
             raise CannotKeep(path=self.path, why=error.strerror, remedy="Make room there and start the bridge again: redischat bridge slack") from error

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .slack import Slack
 
 FIRST_S, LONGEST_S = 1.0, 120.0  # the pauses before it is tried again, each twice the one before
+LEASE_S = 20.0  # what a bridge that was killed had in hand comes again after so long
 HOLD_S = 3_000.0  # a message stays in hand for an hour at most: before that it is given back, and comes again
 TEXT = frozenset(("msg_too_long", "no_text", "msg_blocks_too_long", "invalid_blocks"))  # of this one text, however often it is sent
 THREAD = frozenset(("thread_not_found", "message_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"))
@@ -54,12 +55,12 @@ class Outward:
         Raises:
             ChannelClosed, NoChannel, NotMember: there is nothing to carry any more.
         """
-        pause = Pause()
+        pause, away = Pause(), ""
         while True:
             try:
-                async with aclosing(self._room.listen()) as messages:
+                async with aclosing(self._room.listen(lease=LEASE_S)) as messages:
                     async for one in messages:
-                        pause = Pause()
+                        pause, away = Pause(), ""
                         for note in one.notes:
                             if note.gap:
                                 self._say(f"#{one.channel}: {note.gap} messages were removed before the bridge read them: they are not in Slack")
@@ -71,7 +72,9 @@ class Outward:
             except Later:
                 continue
             except CouldNotLook as error:
-                self._say(f"the broker cannot be asked ({error.code}): what is said there waits, and is carried later")
+                if error.code != away:
+                    self._say(f"the broker cannot be asked ({error.code}): what is said there waits, and is carried later")
+                away = error.code
                 await pause.rest()
 
     async def carry(self, one: Message) -> None:
@@ -88,9 +91,9 @@ class Outward:
             done.append(await self._posted(parts[len(done)], one, unsure=unsure, until=until))
             unsure = False
             memory.keep()
-        if one.kind == "message":
-            memory.hang(memory.sending["root"] or memory.sending["parts"][0], one.sender, one.seq or 0)
-            memory.keep()
+        said = one.kind == "message"
+        memory.hang(memory.sending["root"] or memory.sending["parts"][0], one.sender if said else "", (said and one.seq) or 0)
+        memory.keep()
 
     async def _posted(self, text: str, one: Message, *, unsure: bool, until: float) -> str:
         """When one part stands in Slack. Tried until it does; looked for before each new try, where one may have arrived whose answer was lost."""
@@ -133,7 +136,6 @@ class Outward:
             self._slack.replies(thread, since if since != "0" else thread) if thread else self._slack.history(since, pages=None if since != "0" else 1)
         )
         for found in here:
-            mark = found.get("metadata") or {}
-            if mark.get("event_type") == MARK and mark.get("event_payload") == payload:
+            if found.get("metadata") == {"event_type": MARK, "event_payload": payload}:
                 return str(found["ts"])
         return ""

@@ -86,7 +86,8 @@ async def _until_told(settings: Settings, wanted: Wanted, memory: Memory, say: S
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         with suppress(ValueError, NotImplementedError):
-            loop.add_signal_handler(one, stop.set)
+            if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, and shells for what they start in the background
+                loop.add_signal_handler(one, stop.set)
     carrying = asyncio.ensure_future(carry(AsyncClient(settings=settings), wanted, memory, say))
     told = asyncio.ensure_future(stop.wait())
     await asyncio.wait({carrying, told}, return_when=asyncio.FIRST_COMPLETED)

@@ -25,7 +25,7 @@ API = "https://slack.com/api/"
 ANSWER_S = 30
 PAGE = 200  # what Slack recommends as the most
 MARK = "redischat_bridge"  # the event type in the metadata of whatever a bridge posts
-TOO_MANY = 429
+TOO_MANY, LIMITED = 429, "ratelimited"
 GOOD = 200
 SHOWN = 300  # characters of an answer of a server that is not Slack's
 
@@ -50,6 +50,11 @@ class Trouble(Exception):
     def __init__(self, error: str, *, unsure: bool = False, wait_s: float | None = None, needed: str = "") -> None:
         self.error, self.unsure, self.wait_s, self.needed = inert(error[:SHOWN]), unsure, wait_s, inert(needed[:SHOWN])
         super().__init__(self.error)
+
+    @property
+    def passes(self) -> bool:
+        """Whether asking again later may be answered otherwise, without anybody doing something."""
+        return self.unsure or self.error == LIMITED
 
     def remedy(self, bot: str = "") -> str:
         """What cures it; "" when time does."""
@@ -103,10 +108,10 @@ class Slack:
             try:
                 answer, _ = await self._ask(self._client.users_info, user=user)
             except Trouble as trouble:
+                if trouble.passes:
+                    raise
                 self._may_ask_names = trouble.error != "missing_scope"
-                if trouble.error in ("missing_scope", "user_not_found", "user_not_visible"):
-                    return self._names.setdefault(user, user)
-                raise
+                return self._names.setdefault(user, user)
             person = answer.get("user") or {}
             profile = person.get("profile") or {}
             self._names[user] = str(profile.get("display_name") or person.get("real_name") or person.get("name") or user)
@@ -145,9 +150,9 @@ def _of(response: Any) -> Trouble:
     """What an answer that is no success means."""
     data = response.data if isinstance(response.data, dict) else {}
     error = str(data.get("error") or f"HTTP {response.status_code}")
-    if response.status_code == TOO_MANY or error in ("ratelimited", "rate_limited"):
+    if response.status_code == TOO_MANY or error in (LIMITED, "rate_limited"):
         after = next((value for key, value in response.headers.items() if key.lower() == "retry-after"), "")
-        return Trouble("ratelimited", wait_s=float(after) if str(after).isdecimal() else None)
+        return Trouble(LIMITED, wait_s=float(after) if str(after).isdecimal() else None)
     return Trouble(error, unsure=response.status_code != GOOD or error in _MAYBE, needed=str(data.get("needed") or ""))
 
 
