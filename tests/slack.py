@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,10 +17,11 @@ NAMES = {"U0ANN": "Ann Lee", BOT_USER: "redischat"}
 
 
 class Slack:
-    """``said``: all messages, oldest first. ``asked``: ``(method, arguments)`` of each request. ``answers``: what the next posts get instead of success."""
+    """``said``: all messages, oldest first. ``asked``: ``(method, arguments)`` of each request, ``times`` when. ``answers``: what the next posts get instead of success."""
 
     def __init__(self):
         self.said, self.asked, self.ways = [], [], {}
+        self.times: dict[str, list[float]] = {}
         self.answers: deque[Any] = deque()
         self.scopes, self.page, self.newest_first = SCOPES, 200, True
         self.silent, self.shows_metadata, self._over = False, True, threading.Event()
@@ -83,6 +85,7 @@ class Slack:
         method = http.path.rpartition("/")[2]
         with self._lock:
             self.asked.append((method, given))
+            self.times.setdefault(method, []).append(time.monotonic())
         if self.silent:
             self._over.wait()
             return

@@ -164,11 +164,13 @@ async def test_k02_what_slack_refuses_is_told_stays_unread_and_comes_later_in_or
 
 
 async def test_bridge_07_limits_errors_and_cut_connections_lose_nothing_and_double_nothing(bridged, slack):
-    slack.refuse((429, {"Retry-After": "1"}), (429, {}), (500, {}), "cut", "drop", "internal_error", "ratelimited", (503, {}))
+    slack.refuse((429, {"Retry-After": "1"}), (429, {}), (500, {}), "cut", "drop", "internal_error", "ratelimited", (503, {}), None, "cut")
     for n in range(60):
         await bridged.heron.say("dock", f"line {n}")
     await bridged.start()
     assert await bridged.posts(60) == [f"*heron*: line {n}" for n in range(60)]
+    first, second = slack.times["chat.postMessage"][:2]
+    assert second - first >= 1  # as Slack asked
 
 
 async def test_bridge_07_a_bridge_that_ends_before_the_answer_does_not_post_it_again(bridged, slack):
@@ -328,7 +330,7 @@ async def test_k03_an_agent_names_the_thread_or_the_message_that_it_answers(brid
     await bridged.heron.say("dock", "to the second", reply_to=two.seq)
     await bridged.lynx.say("dock", "to none that there is", thread="1234567890.000100")
     await bridged.posts(3)
-    assert [one.get("thread_ts") for one in slack.posted] == [first, second, None]
+    assert [given.get("thread_ts") for given in slack.calls("chat.postMessage")] == [first, second, None]
 
 
 async def test_k03_what_wakes_all_or_nobody_leaves_no_answer_open(bridged, slack):
