@@ -62,7 +62,7 @@ class Slack:
 
     def refuse(self, *answers):
         """What the next posts get, one each: an error's word, a status with its headers, "cut" (done, and no answer), "stall" (done, and an
-        answer that never comes), "drop" (not done, no answer)."""
+        answer that never comes), "html" (done, and an answer that is not Slack's), "drop" (not done, no answer)."""
         self.answers.extend(answers)
 
     @property
@@ -98,13 +98,13 @@ class Slack:
             )
             if isinstance(way, dict):
                 body = way
-            if way in (None, "cut", "stall"):
+            if way in (None, "cut", "stall", "html"):
                 body = getattr(self, "_" + method.replace(".", "_"))(given)
         if way == "stall":
             self._over.wait()
         if way in ("cut", "stall"):
             return
-        data = json.dumps(body).encode()
+        data = b"<html>a door in between</html>" if way == "html" else json.dumps(body).encode()
         http.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), "X-OAuth-Scopes": self.scopes, **headers}.items():
             http.send_header(name, value)

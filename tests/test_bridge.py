@@ -164,7 +164,7 @@ async def test_k02_what_slack_refuses_is_told_stays_unread_and_comes_later_in_or
 
 
 async def test_bridge_07_limits_errors_and_cut_connections_lose_nothing_and_double_nothing(bridged, slack):
-    slack.refuse((429, {"Retry-After": "1"}), (429, {}), (500, {}), "cut", "drop", "internal_error", "ratelimited", (503, {}), None, "cut")
+    slack.refuse((429, {"Retry-After": "1"}), (429, {}), (500, {}), "cut", "drop", "internal_error", "ratelimited", (503, {}), None, "html", None, "cut")
     for n in range(60):
         await bridged.heron.say("dock", f"line {n}")
     await bridged.start()

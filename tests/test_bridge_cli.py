@@ -94,7 +94,8 @@ def test_a_signal_that_was_to_be_ignored_is(alice, slack):
 def test_while_it_runs_the_person_listens_and_a_second_one_is_refused(alice, slack):
     alice.start("bridge", "slack")
     wait_until(lambda: len(slack.calls("conversations.history")) > 1, "the bridge looks into Slack")
-    assert alice("bridge", "slack", code=1).error == "BRIDGE_RUNS"
+    for more in ((), ("--slack", "C0OTHER")):
+        assert alice("bridge", "slack", *more, code=1).error == "BRIDGE_RUNS"
     wait_until(lambda: "alice" in str(alice.heron("say", "dock", "hello", "--to", "alice", "--json").record["listening"]), "alice listens")
 
 

@@ -63,7 +63,7 @@ async def _here(settings: Settings, room: str) -> Row:
         async with AsyncClient(settings=settings) as chat:
             await chat.pending(room)
     except (NoChannel, NotMember) as error:
-        return _row(what, "wrong", error.sentence(), f"redischat join {room} --as {me}")
+        return _row(what, "wrong", "there is no such channel" if isinstance(error, NoChannel) else f"{me} is not in it", f"redischat join {room} --as {me}")
     except ChatError as error:
         return _row(what, NOT_KNOWN if isinstance(error, CouldNotLook) else "wrong", error.sentence(), "redischat doctor")
     return _row(what, "ok", f"{me} is in it")

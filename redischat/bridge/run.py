@@ -51,20 +51,20 @@ def bridge(settings: Settings, wanted: Wanted, say: Say) -> int:
 def place(settings: Settings, wanted: Wanted) -> str:
     """Where the memory of this bridge lies. Names that cannot lead elsewhere, and tell nothing."""
     what = (f"{settings.bindings_dir()}\n{settings.agent.lower()}", wanted.room.lower(), wanted.channel)
-    return os.path.join(settings.state_dir, "bridges", "slack-" + "-".join(digest(one) for one in what))
+    return os.path.join(settings.state_dir, "bridges", "-".join(digest(one) for one in what))
 
 
 @contextmanager
 def _alone(path: str, settings: Settings, wanted: Wanted) -> Iterator[None]:
-    """One of a kind on this host: two would post each message twice when one of them is slow."""
+    """One for a person and a channel on this host, whatever the channels in Slack: two would take each other's messages."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(path.rpartition("-")[0] + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CannotKeep(path=path, why=error.strerror, remedy="Where it may be written says REDISCHAT_STATE: redischat bridge slack --check") from error
     try:
         if not _locked(lock):
-            raise BridgeRuns(channel=wanted.room, slack=wanted.channel, agent=settings.agent)
+            raise BridgeRuns(channel=wanted.room, agent=settings.agent)
         yield
     finally:
         os.close(lock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from contextlib import suppress
 from functools import partial
@@ -31,6 +32,7 @@ SHOWN = 300  # characters of an answer of a server that is not Slack's
 
 # What Slack answers where something of it may have been done all the same.
 _MAYBE = frozenset(("internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"))
+_WORD = re.compile("[a-z0-9_]+")  # what Slack answers; anything else is some other server's
 _REMEDIES = {
     "not_in_channel": "invite the bot into the channel; in Slack, there: /invite @{bot}",
     "channel_not_found": "see that the channel's id is right; a private channel is found by its members only: /invite @{bot}",
@@ -153,7 +155,7 @@ def _of(response: Any) -> Trouble:
     if response.status_code == TOO_MANY or error in (LIMITED, "rate_limited"):
         after = next((value for key, value in response.headers.items() if key.lower() == "retry-after"), "")
         return Trouble(LIMITED, wait_s=float(after) if str(after).isdecimal() else None)
-    return Trouble(error, unsure=response.status_code != GOOD or error in _MAYBE, needed=str(data.get("needed") or ""))
+    return Trouble(error, unsure=response.status_code != GOOD or error in _MAYBE or not _WORD.fullmatch(error), needed=str(data.get("needed") or ""))
 
 
 def _messages(answer: dict[str, Any]) -> list[Message]:

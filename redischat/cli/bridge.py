@@ -66,13 +66,13 @@ def _settled(settings: Settings, room: str | None, slack: str | None, config: st
         (person, "the person that the bridge speaks for", "--as NAME, or agent="),
     ):
         if not value:
-            wrong.append(f"missing: {what} ({how} in {path})")
+            wrong.append(f"missing: {what} ({how})")
     every = poll if poll is not None else _seconds(found.get("poll", ""), wrong)
     api = found.get("api", "")
     if api and not api.startswith(("https://", *LOCAL)):
-        wrong.append(f"api= in {path} is no https:// address: the token would be sent in the open")
+        wrong.append("api= is no https:// address: the token would be sent in the open")
     if wrong:
-        raise BridgeUnset(wrong=wrong)
+        raise BridgeUnset(wrong=wrong, path=path)
     if every <= 0:
         raise Usage(message="--poll is a number of seconds above 0")
     if not explicit:

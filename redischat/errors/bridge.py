@@ -12,16 +12,19 @@ class BridgeUnset(Refused):
 
     def sentence(self) -> str:
         wrong: list[str] = self.facts.get("wrong", [])
-        return "{what}: nothing was started. Then look whether all of it works: redischat bridge slack --check".format_map(
+        return "{what}. The file for such lines is {path}; nothing was started. Then look whether all of it works: redischat bridge slack --check".format_map(
             _Facts(self.facts, what="; ".join(wrong))
         )
 
 
 class BridgeRuns(Refused):
-    """A bridge of the same two channels for the same person runs on this host."""
+    """A bridge of this channel for this person runs on this host."""
 
     code = "BRIDGE_RUNS"
-    text = "a bridge between #{channel} and Slack's {slack} for {agent} runs on this host already: nothing was started. Who waits in the channel: redischat who"
+    text = (
+        "a bridge of #{channel} for {agent} runs on this host already: nothing was started, because each message would go to one of the two only. "
+        "Who waits here: redischat who"
+    )
 
 
 class BridgeRefused(Refused):
