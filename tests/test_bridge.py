@@ -64,6 +64,24 @@ async def test_people_are_carried_oldest_first_page_after_page_whatever_order_sl
     assert [one.body for one in await bridged.carried(17)] == [f"line {n}" for n in range(17)]
 
 
+async def test_whoever_joins_is_told_that_it_is_carried_away_and_a_briefing_that_does_not_say_so_stays(bridged, slack):
+    await bridged.start()
+    told = await bridged.seats("crane").join("dock")
+    assert ("Slack" in told.briefing, told.briefing_by) == (True, "alice")
+    await bridged.stop()
+    await bridged.heron.briefing("dock", "Be brief.")
+    await bridged.start()
+    assert (await bridged.heron.briefing("dock")).briefing == "Be brief."
+    assert sum("do not say that it is carried to Slack" in one for one in bridged.said) == 1
+    await bridged.heron.briefing("dock", "Be brief: it goes to slack.")
+    await bridged.stop()
+    await bridged.start()
+    assert sum("do not say that it is carried to Slack" in one for one in bridged.said) == 1
+    assert [text.partition(";")[0] for text in await bridged.posts(2)] == [
+        "_heron changed the briefing of this channel"
+    ] * 2  # its own change is no news in Slack
+
+
 # BRIDGE-01, K01: nothing goes in a circle.
 
 

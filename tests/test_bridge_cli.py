@@ -86,8 +86,8 @@ def test_a_signal_that_was_to_be_ignored_is(alice, slack):
     bridge = alice.start("bridge", "slack", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     wait_until(lambda: len(slack.calls("conversations.history")) > 1, "the bridge looks into Slack")
     bridge.send_signal(signal.SIGHUP)
-    slack.write("still there?")
-    assert "still there?" in alice.heron("wait", "dock", "--any").out
+    slack.write("@heron still there?")
+    assert "still there?" in alice.heron("wait", "dock").out
     assert bridge.poll() is None
 
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
+    from ..aio.client import AsyncRoom
     from ..settings import Settings
 
     Say = Callable[[str], None]
+
+BRIEFING = "This channel is carried to Slack: what is said here leaves this machine, and a person reads it there."
 
 
 class Wanted:
@@ -106,6 +109,7 @@ async def carry(chat: AsyncClient, wanted: Wanted, memory: Memory, say: Say) -> 
         try:
             await room.pending()  # refused before anything is said
             await _greeted(slack, say)
+            await _briefed(room, wanted, say)
             say(f"carrying #{wanted.room} to Slack's {wanted.channel} as @{slack.name} and back as {chat.agent}; ^C ends it")
             await _first(Outward(room, slack, memory, say).run(), Inward(room, slack, memory, say, wanted.poll).run())
         except (ChannelClosed, NoChannel):
@@ -124,6 +128,15 @@ async def _first(*works: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
     for task in done:
         task.result()
+
+
+async def _briefed(room: AsyncRoom, wanted: Wanted, say: Say) -> None:
+    """Whoever joins must know that what is said leaves this machine: the house rules say so, or the person is told that they do not."""
+    rules = (await room.briefing()).briefing
+    if rules is None:
+        await room.briefing(BRIEFING)
+    elif "slack" not in rules.lower():
+        say(f"the house rules of #{wanted.room} do not say that it is carried to Slack: redischat briefing {wanted.room} --file F sets them")
 
 
 async def _greeted(slack: Slack, say: Say) -> None:
