@@ -64,7 +64,7 @@ async def test_people_are_carried_oldest_first_page_after_page_whatever_order_sl
     assert [one.body for one in await bridged.carried(17)] == [f"line {n}" for n in range(17)]
 
 
-async def test_whoever_joins_is_told_that_it_is_carried_away_and_a_briefing_that_does_not_say_so_stays(bridged, slack):
+async def test_whoever_joins_is_told_that_it_is_carried_away_and_a_briefing_that_does_not_say_so_stays(bridged):
     await bridged.start()
     told = await bridged.seats("crane").join("dock")
     assert ("Slack" in told.briefing, told.briefing_by) == (True, "alice")
@@ -212,7 +212,7 @@ async def test_bridge_07_a_bridge_that_ends_in_the_middle_of_a_long_message_goes
     await bridged.start()
     slack.refuse(None, "is_archived", *["is_archived"] * 3)
     await bridged.heron.say("dock", "\n".join(f"line {n} {'x' * 80}" for n in range(100)))
-    await until(lambda: len(slack.posted) == 1, "a first part")
+    await until(lambda: any("NOT DELIVERED" in one for one in bridged.said), "a first part is posted, and the second refused")
     await bridged.stop()
     slack.answers.clear()
     await bridged.start()
@@ -280,6 +280,18 @@ async def test_while_the_broker_is_away_what_people_write_waits_and_nothing_is_s
     assert await bridged.posts(1) == ["*heron*: we are back"]
     assert sum("cannot be carried here" in one for one in bridged.said) == 1
     await bridged.close()
+
+
+async def test_bridge_07_a_burst_that_slack_slows_down_is_no_outage_and_one_that_lasts_is_told(bridged, slack):
+    slack.refuse((429, {"Retry-After": "0"}), (429, {"Retry-After": "0"}))
+    await bridged.start()
+    await bridged.heron.say("dock", "one")
+    await bridged.posts(1)
+    assert not any("DELIVERED" in one for one in bridged.said)
+    slack.refuse(*[(429, {"Retry-After": "0"})] * 3)
+    await bridged.heron.say("dock", "two")
+    await bridged.posts(2)
+    assert [sum(what in one for one in bridged.said) for what in ("NOT DELIVERED", "delivered after all")] == [1, 1]
 
 
 # BRIDGE-03: text.

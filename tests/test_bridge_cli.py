@@ -144,6 +144,7 @@ def test_a_check_looks_at_all_four_and_sends_nothing(alice, slack):
     ("method", "answer", "what", "cure"),
     [
         ("auth.test", "invalid_auth", "token", "Bot User OAuth Token"),
+        ("auth.test", {"ok": True, "user": "ann", "user_id": "U0ANN"}, "token", "Bot User OAuth Token"),
         ("conversations.history", "not_in_channel", "reading Slack", "/invite @redischat"),
         ("conversations.history", {"ok": False, "error": "missing_scope", "needed": "channels:history"}, "reading Slack", "channels:history"),
     ],

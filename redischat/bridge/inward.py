@@ -127,7 +127,7 @@ class Inward:
 
     async def _carry(self, one: Said, members: list[str]) -> None:
         slack, memory, ts = self._slack, self._memory, str(one["ts"])
-        root = str(one.get("thread_ts") or ts)
+        root = str(one.get("thread_ts")) if stamp(one.get("thread_ts")) else ts
         text = str(one.get("text") or "")
         names = {user: await slack.called(user) for user in mentioned(text)}
         said = plain(text, lambda user: names.get(user, user))

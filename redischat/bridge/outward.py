@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ChannelClosed, CouldNotLook
 from .markup import escaped, posts
-from .slack import MARK, Trouble
+from .slack import LIMITED, MARK, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FIRST_S, LONGEST_S = 1.0, 120.0  # the pauses before it is tried again, each twice the one before
 LEASE_S = 20.0  # what a bridge that was killed had in hand comes again after so long
 HOLD_S = 3_000.0  # a message stays in hand for an hour at most: before that it is given back, and comes again
+SLOWED = 3  # so often may one post be slowed down before that is told: in a burst it is nothing special
 TEXT = frozenset(("msg_too_long", "no_text", "msg_blocks_too_long", "invalid_blocks"))  # of this one text, however often it is sent
 THREAD = frozenset(("thread_not_found", "message_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"))
 
@@ -97,7 +98,7 @@ class Outward:
 
     async def _posted(self, text: str, one: Message, *, unsure: bool, until: float) -> str:
         """When one part stands in Slack. Tried until it does; looked for before each new try, where one may have arrived whose answer was lost."""
-        sending, pause = self._memory.sending, Pause()
+        sending, pause, slowed = self._memory.sending, Pause(), 0
         payload = {"key": sending["key"], "part": len(sending["parts"])}
         while True:
             thread = sending["root"] or next(iter(sending["parts"] if not sending["loose"] else ()), "")
@@ -105,7 +106,9 @@ class Outward:
                 ts = (await self._found(payload, thread, sending["since"]) if unsure else "") or await self._slack.post(text, thread, payload)
             except Trouble as trouble:
                 unsure = unsure or trouble.unsure
-                self._told(one, trouble)
+                slowed = slowed + 1 if trouble.error == LIMITED else SLOWED
+                if slowed >= SLOWED:
+                    self._told(one, trouble)
                 if trouble.error in THREAD and thread:
                     sending["root"], sending["loose"] = "", True  # it was deleted in Slack
                     continue

@@ -79,6 +79,8 @@ class Slack:
         """Who this bot is. Raises Trouble, as all below."""
         answer, headers = await self._ask(self._client.auth_test)
         self.name, self.user, self.bot = (str(answer.get(key) or "") for key in ("user", "user_id", "bot_id"))
+        if not self.bot:  # a person's token: nothing that this person writes would be told from what the bridge posts
+            raise Trouble("not_allowed_token_type")
         scopes = next((value for key, value in headers.items() if key.lower() == "x-oauth-scopes"), None)
         self.scopes = {one.strip() for one in str(scopes).split(",")} if scopes is not None else None
 
