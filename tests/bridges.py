@@ -32,7 +32,7 @@ class Bridged:
 
     async def start(self):
         """Run the bridge from now on, as a new process of it would; it has read Slack up to now once this comes back."""
-        memory = Memory(self.path, self.said.append)
+        self.memory = memory = Memory(self.path, self.said.append)
         looked = len(self.slack.calls("conversations.history"))
         self._doing = asyncio.ensure_future(carry(self._seat(), Wanted("dock", CHANNEL, "xoxb-1", POLL_S, self.slack.url), memory, self.said.append))
         await until(lambda: len(self.slack.calls("conversations.history")) > looked + 1 or self._doing.done(), "the bridge looks into Slack")

@@ -20,7 +20,8 @@ class Slack:
     """``said``: all messages, oldest first. ``asked``: ``(method, arguments)`` of each request, ``times`` when. ``answers``: what the next posts get instead of success."""
 
     def __init__(self):
-        self.said, self.asked, self.ways = [], [], {}
+        self.said, self.asked = [], []
+        self.ways: dict[str, Any] = {}  # method -> what it gets, each time; or what says so when it is asked
         self.times: dict[str, list[float]] = {}
         self.answers: deque[Any] = deque()
         self.scopes, self.page, self.newest_first = SCOPES, 200, True
@@ -91,6 +92,8 @@ class Slack:
             return
         with self._lock:
             way = self.ways.get(method) or (self.answers.popleft() if self.answers and method == "chat.postMessage" else None)
+            if callable(way):
+                way = way(given)
             if way == "drop":
                 return
             status, headers, body = (

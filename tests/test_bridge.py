@@ -428,6 +428,26 @@ async def test_k04_a_thread_that_is_gone_in_slack_is_forgotten_and_stops_nothing
     assert not any("cannot be read" in one for one in bridged.said)
 
 
+@pytest.mark.parametrize("method", ["conversations.history", "conversations.replies"])
+async def test_k04_a_thread_that_is_forgotten_while_slack_is_asked_stops_nothing(bridged, slack, method):
+    await bridged.start()
+    roots = [slack.write(f"thread {n}") for n in range(3)]
+    await bridged.carried(3)
+    slack.ways[method] = lambda given: bridged.memory.threads.clear() if method != "conversations.history" or given.get("inclusive") == "1" else None
+    for root in roots:
+        slack.write("an answer", thread=root)
+    await until(lambda: not bridged.memory.threads, "they are forgotten")
+    slack.write("next")
+    assert (await bridged.carried(4))[-1].body in ("next", "an answer")
+    del slack.ways[method]
+    slack.write("last")
+    await until(lambda: _last(bridged, "last"), "the bridge goes on")
+
+
+async def _last(bridged, text):
+    return (await bridged.heron.history("dock", limit=1))[0].body == text
+
+
 async def test_k04_no_more_threads_are_read_at_once_than_is_bearable(bridged, slack, monkeypatch):
     monkeypatch.setattr(inward, "AT_ONCE", 2)
     await bridged.start()

@@ -95,22 +95,24 @@ class Inward:
         watched = self._memory.watched()
         if not watched:
             return []
+        marks = {ts: stamp(self._memory.threads[ts].mark) for ts in watched}
         seen = {one["ts"]: one for one in await self._slack.history(watched[-1], inclusive=True, pages=1)}
-        newer = [ts for ts in watched if ts in seen and stamp(seen[ts].get("latest_reply")) > stamp(self._memory.threads[ts].mark)]
+        newer = [ts for ts in watched if ts in seen and stamp(seen[ts].get("latest_reply")) > marks[ts]]
         due = time.monotonic() - BLIND_S
         self._read = {ts: at for ts, at in self._read.items() if ts in self._memory.threads}
         blind = [ts for ts in watched if ts not in seen and self._read.get(ts, -BLIND_S) <= due]
         return (newer + sorted(blind, key=lambda ts: self._read.get(ts, -BLIND_S)))[:AT_ONCE]
 
     async def _replies(self, root: str) -> list[Said]:
-        """What is new in a thread. One that is gone is forgotten."""
+        """What is new in a thread. One that is gone in Slack is forgotten; one that was forgotten meanwhile, by what the other direction remembers, has nothing."""
+        threads = self._memory.threads
         self._read[root] = time.monotonic()
         try:
-            return await self._slack.replies(root, self._memory.threads[root].mark)
+            return await self._slack.replies(root, threads[root].mark) if root in threads else []
         except Trouble as trouble:
             if trouble.error not in THREAD:
                 raise
-            del self._memory.threads[root]
+            threads.pop(root, None)
             return []
 
     def _carried(self, one: Said) -> bool:
