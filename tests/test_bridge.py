@@ -385,6 +385,23 @@ async def test_k04_a_reply_in_a_thread_wakes_the_agent_whose_it_is_and_answers_i
     assert slack.posted[1]["thread_ts"] == slack.posted[0]["ts"]
 
 
+async def test_k04_a_thread_stays_its_beginners_and_one_of_people_is_whose_who_answered_there_last(bridged, slack):
+    await bridged.start()
+    await bridged.heron.say("dock", "shall I?")
+    await bridged.posts(1)
+    hers, theirs = slack.posted[0]["ts"], slack.write("how is it going?")
+    slack.write("wait", thread=hers)
+    first, second = await bridged.carried(2)
+    for name in (first.thread, second.thread):
+        await bridged.heron.say("dock", "I am here", thread=name)
+        await bridged.lynx.say("dock", "I too", thread=name)
+    await bridged.posts(5)
+    assert [one.get("thread_ts") for one in slack.posted[1:]] == [first.thread] * 2 + [second.thread] * 2
+    for thread in (hers, theirs):
+        slack.write("go on", thread=thread)
+    assert {one.thread: one.to for one in (await bridged.carried(4))[2:]} == {hers: ["heron"], theirs: ["lynx"]}
+
+
 async def test_k04_replies_are_carried_once_and_none_is_stepped_over(bridged, slack):
     await bridged.start()
     root = slack.write("a thread of people")

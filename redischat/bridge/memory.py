@@ -21,12 +21,15 @@ WATCHED_S = 86_400.0  # for so long after its first message a thread is looked a
 
 
 class Thread:
-    """One message of Slack that others may hang from. ``owner``: the agent whose thread it is, "" for nobody; ``mark``: the newest reply that was dealt with."""
+    """One message of Slack that others may hang from. ``mark``: the newest reply that was dealt with.
 
-    __slots__ = ("mark", "owner", "seq")
+    ``owner``: the agent whose thread it is, by message ``seq``: who has ``begun`` it; else who answered last in it; "" for nobody.
+    """
 
-    def __init__(self, owner: str = "", mark: str = "", seq: int = 0) -> None:
-        self.owner, self.mark, self.seq = owner, mark, seq
+    __slots__ = ("begun", "mark", "owner", "seq")
+
+    def __init__(self, mark: str, owner: str = "", seq: int = 0, *, begun: bool = False) -> None:
+        self.mark, self.owner, self.seq, self.begun = mark, owner, seq, begun
 
 
 class Memory:
@@ -50,9 +53,9 @@ class Memory:
 
     def _take(self, found: dict[str, Any]) -> None:
         self.cursor = found["cursor"] if stamp(found["cursor"]) else ""
-        for ts, (owner, mark, seq) in found["threads"].items():
+        for ts, (mark, owner, seq, begun) in found["threads"].items():
             if stamp(ts) and stamp(mark):
-                self.threads[ts] = Thread(str(owner), mark, int(seq))
+                self.threads[ts] = Thread(mark, str(owner), int(seq), begun=bool(begun))
         self.owed = {str(agent): [ts for ts in roots if stamp(ts)] for agent, roots in found["owed"].items()}
         self.asked = {int(seq): ts for seq, ts in found["asked"].items() if stamp(ts)}
         sending = found["sending"]
@@ -69,7 +72,7 @@ class Memory:
         Raises:
             CannotKeep: the disk does not take it. Going on would post twice after a restart.
         """
-        threads = {ts: [one.owner, one.mark, one.seq] for ts, one in self.threads.items()}
+        threads = {ts: [one.mark, one.owner, one.seq, one.begun] for ts, one in self.threads.items()}
         found = {"cursor": self.cursor, "threads": threads, "owed": self.owed, "asked": self.asked, "sending": self.sending}
         draft = f"{self.path}.{os.getpid()}.tmp"
         try:
@@ -88,10 +91,19 @@ class Memory:
             os.unlink(self.path)
 
     def hang(self, ts: str, owner: str = "", seq: int = 0) -> None:
-        """A message that others may hang from. A thread that nobody owns becomes the agent's that speaks in it."""
-        known = self.threads.pop(ts, None) or Thread(mark=ts)
-        known.owner, known.seq = owner or known.owner, known.seq or seq
-        self.threads[ts] = known
+        """A message that others may hang from, of an agent or of nobody here."""
+        self._newest(ts, self.threads.get(ts) or Thread(ts, owner, seq, begun=bool(owner)))
+
+    def answered(self, ts: str, agent: str, seq: int) -> None:
+        """An agent has spoken in a thread."""
+        known = self.threads.get(ts) or Thread(ts)
+        if not known.begun:
+            known.owner, known.seq = agent, seq
+        self._newest(ts, known)
+
+    def _newest(self, ts: str, thread: Thread) -> None:
+        self.threads.pop(ts, None)
+        self.threads[ts] = thread
         _bound(self.threads)
 
     def owe(self, agents: list[str], root: str, seq: int) -> None:

@@ -92,8 +92,10 @@ class Outward:
             done.append(await self._posted(parts[len(done)], one, unsure=unsure, until=until))
             unsure = False
             memory.keep()
-        said = one.kind == "message"
-        memory.hang(memory.sending["root"] or memory.sending["parts"][0], one.sender if said else "", (said and one.seq) or 0)
+        if memory.sending["root"]:
+            memory.answered(memory.sending["root"], one.sender, one.seq or 0)
+        else:
+            memory.hang(memory.sending["parts"][0], *((one.sender, one.seq or 0) if one.kind == "message" else ()))
         memory.keep()
 
     async def _posted(self, text: str, one: Message, *, unsure: bool, until: float) -> str:
