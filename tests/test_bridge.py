@@ -13,10 +13,13 @@ from redischat.bridge import inward, outward
 from redischat.bridge import memory as memories
 from redischat.bridge.slack import MARK
 from redischat.errors import ChannelClosed, NoChannel, NotMember
+from redischat.names import MESSAGE_BYTES
 
 
 @pytest.fixture
-def slack():
+def slack(monkeypatch):
+    for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)  # the library knows no exceptions for this machine
     with slack_here() as found:
         yield found
 
@@ -103,6 +106,14 @@ async def test_bridge_01_what_a_bot_writes_wakes_nobody(bridged, slack):
     slack.write("@heron build 7 failed <!here>", user=None, bot_id="B0OTHER", subtype="bot_message")
     (said,) = await bridged.carried(1)
     assert said.to == "none"
+
+
+async def test_of_a_post_without_text_its_attachments_are_carried(bridged, slack):
+    await bridged.start()
+    slack.write("", user=None, bot_id="B0OTHER", subtype="bot_message", attachments=[{"fallback": "a &lt;b&gt;"}, {"text": "c"}, {"color": "red"}, "odd"])
+    slack.write("", user=None, bot_id="B0OTHER", subtype="bot_message", attachments=[{"color": "red"}])
+    slack.write("and I")
+    assert [one.body.strip() for one in await bridged.carried(2)] == ["a <b>\nc", "and I"]
 
 
 async def test_bridge_01_two_bridges_on_one_slack_channel_do_not_play_ping_pong(bridged, slack):
@@ -292,6 +303,16 @@ async def test_bridge_07_a_burst_that_slack_slows_down_is_no_outage_and_one_that
     await bridged.heron.say("dock", "two")
     await bridged.posts(2)
     assert [sum(what in one for one in bridged.said) for what in ("NOT DELIVERED", "delivered after all")] == [1, 1]
+
+
+async def test_data_07_the_largest_message_crowds_nothing_out(bridged, slack):
+    await bridged.start()
+    sent = await bridged.heron.say("dock", "<" * MESSAGE_BYTES)
+    await bridged.lynx.say("dock", "and I")
+    texts = await bridged.posts(6)
+    assert f"redischat read dock --since {sent.seq} --limit 1" in texts[4]
+    assert texts[5] == "*lynx*: and I"
+    assert {one["thread_ts"] for one in slack.posted[1:5]} == {slack.posted[0]["ts"]}
 
 
 # BRIDGE-03: text.

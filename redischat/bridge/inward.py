@@ -130,7 +130,7 @@ class Inward:
     async def _carry(self, one: Said, members: list[str]) -> None:
         slack, memory, ts = self._slack, self._memory, str(one["ts"])
         root = str(one.get("thread_ts")) if stamp(one.get("thread_ts")) else ts
-        text = str(one.get("text") or "")
+        text = str(one.get("text") or "") or "\n".join(str(part.get("fallback") or part.get("text") or "") for part in _dicts(one.get("attachments")))
         names = {user: await slack.called(user) for user in mentioned(text)}
         said = plain(text, lambda user: names.get(user, user))
         said += "".join(f"\n[a file in Slack: {field(str(file.get('name') or 'without a name'))[:NAME_CHARS]}]" for file in _dicts(one.get("files")))
