@@ -12,9 +12,10 @@ import sys
 from _thread import start_new_thread
 from time import monotonic, sleep, strftime, time
 
-LIMIT_S, CONNECT_S, STDIN_S = 1.8, 0.3, 1.0  # of the 2 s that a host may lose, the start and the end of the process are the rest
+LIMIT_S, CONNECT_S, STDIN_S = 1.5, 0.3, 1.0  # of the 2 s that a host may lose: the rest is for the start and the end of the process, and to give back
 SETTLE_S = 0.4  # after the limit, for the package to give back what it took
-MOST, LOG_BYTES, ANSWERS = 8 << 20, 200_000, 4
+MOST, ANSWERS = 8 << 20, 4
+LOG_BYTES, LOG_S = 100_000, 60  # of the log and of the one before it; the same line is written once in so long
 MARK_S = 60  # an event that comes often is noted once a minute
 WAKER_S = 20.0  # one that said nothing of itself for so long does not run: whoever goes idle lets another one start
 OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes
@@ -33,6 +34,7 @@ class Odd(Exception):
 
 def main() -> int:
     """One event; the exit code."""
+    opened()
     client = sys.argv[1] if len(sys.argv) > 1 else "claude"
     if client == "waiter":
         from waiting import main as wait
@@ -47,11 +49,20 @@ def main() -> int:
             mark(card, client, event["hook_event_name"])
         if card is None or not wanted(event, card, answers):
             return 0
-    except Odd:
+    except (Odd, KeyError):  # a card that lacks something is made anew
         pass
     except BaseException as error:  # noqa: BLE001 - a hook never breaks its host
         return log(f"{type(error).__name__}: {error}")
     return package(client, raw, answers)
+
+
+def opened() -> None:
+    """Where the host has closed standard input, output or errors, nothing else may come to stand in their place: no answer is to go to the broker."""
+    for number in (0, 1, 2):
+        try:
+            posix.fstat(number)
+        except OSError:
+            posix.open("/dev/null", posix.O_RDONLY)  # the lowest free number; writing there fails, as it must: nobody reads it
 
 
 def stdin() -> bytes:
@@ -97,8 +108,11 @@ def parsed(raw: bytes) -> dict:
 def state() -> str:
     """This user's state directory."""
     env = {key.decode("utf-8", "replace"): value.decode("utf-8", "surrogateescape") for key, value in posix.environ.items()}
-    base = env.get("XDG_STATE_HOME") or env.get("HOME", "/") + "/.local/state"
-    return env.get("REDISCHAT_STATE") or base + "/redischat"
+    if "HOME" not in env:
+        from pwd import getpwuid
+
+        env["HOME"] = getpwuid(posix.getuid()).pw_dir
+    return env.get("REDISCHAT_STATE") or (env.get("XDG_STATE_HOME") or env["HOME"] + "/.local/state") + "/redischat"
 
 
 def file_name(name: str) -> str:
@@ -114,7 +128,7 @@ def session(event: dict) -> "dict | None":
     if event["hook_event_name"] in ALWAYS:
         raise Odd
     try:
-        with open(f"{state()}/sessions/{file_name(event['session_id'])}", encoding="utf-8") as file:
+        with open(f"{state()}/sessions/{file_name(event['session_id'])}", encoding="utf-8", errors="surrogateescape") as file:
             card = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
     except OSError:
         return None
@@ -128,7 +142,7 @@ def mark(card: dict, client: str, name: str) -> None:
     folder = f"{state()}/fired"
     path = f"{folder}/{card.get('mark')}.{client}.{name}"
     try:
-        if time() - posix.stat(path).st_mtime < MARK_S:
+        if abs(time() - posix.stat(path).st_mtime) < MARK_S:  # a clock may have been ahead
             return
     except OSError:
         pass
@@ -185,7 +199,7 @@ def _redischat(call: object) -> bool:
 def deaf() -> bool:
     """Does no waker run on this host?"""
     try:
-        return time() - posix.stat(f"{state()}/waker/{posix.uname().nodename}/status").st_mtime > WAKER_S
+        return abs(time() - posix.stat(f"{state()}/waker/{posix.uname().nodename}/status").st_mtime) > WAKER_S  # a clock may have been ahead
     except OSError:
         return True
 
@@ -248,18 +262,23 @@ def package(client: str, raw: bytes, answers: "list[int]") -> int:
         sys.path[:0] = [site, root.rpartition("/")[0] if "__init__.py" in posix.listdir(root) else root]  # in the package; in a checkout, whatever its name
         from redischat.harness.entry import main as entry
 
-        return entry(client, raw, STARTED + LIMIT_S, answers)
+        return entry(client, raw, STARTED + LIMIT_S, answers, log)
     except BaseException as error:  # noqa: BLE001 - a hook never breaks its host
         return log(f"{type(error).__name__}: {error}")
 
 
 def log(line: str) -> int:
-    """One line in the log, if it can be written; 0."""
+    """One line in the log, if it can be written, and is not the last one there already; 0."""
     try:
-        path = state() + "/hook.log"
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            if file.tell() < LOG_BYTES:
-                file.write(f"{strftime('%Y-%m-%dT%H:%M:%S')} {line[:300]!r}\n")
-    except OSError:
+        path, said = state() + "/hook.log", f" {line[:300]!a}\n"
+        with open(path, "a+", encoding="utf-8", errors="backslashreplace") as file:
+            size = file.tell()
+            file.seek(max(0, size - len(said)))
+            if file.read() == said and abs(time() - posix.fstat(file.fileno()).st_mtime) < LOG_S:
+                return 0
+            if size > LOG_BYTES:
+                posix.rename(path, path + ".1")
+            file.write(f"{strftime('%Y-%m-%dT%H:%M:%S')}{said}")
+    except (OSError, ValueError):
         pass
     return 0

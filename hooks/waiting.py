@@ -102,14 +102,13 @@ def unlink(path: str) -> None:
 def rung(folder: str, card: dict) -> bool:
     """Was a wake asked for, and is it this one that has to see to it? Who makes the mark of a ring does: the waker, if it rings, or the waiter that sees it first."""
     asked = pending(card)
-    mine = f"rung-{asked}"
-    for name in posix.listdir(folder):
-        if name[:4] == "rung" and name != mine:
-            unlink(f"{folder}/{name}")
     if not asked:
         return False
+    for name in posix.listdir(folder):
+        if name[:5] == "rung-" and name[5:].isdigit() and int(name[5:]) < asked:  # a later one is of a ring that came since
+            unlink(f"{folder}/{name}")
     try:
-        posix.close(posix.open(f"{folder}/{mine}", posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
+        posix.close(posix.open(f"{folder}/rung-{asked}", posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
     except FileExistsError:
         return False
     return True

@@ -48,6 +48,7 @@ ear:<a>               channel  (sharded pub/sub) "?": how many hear it are waits
 room:<c>              channel  a message for everyone; the channel's end                                   post, close, leave, delete
 live:<c>              channel  every entry; wakes nobody                                                   every entry
 opened                channel  a channel was created; for whoever watches all of them                      open
+since:<ms>            channel  never rung: a user's right to it tells when its password was made           admin user
 ====================  =======  ==========================================================================  ================================
 
 No key but ``i:*`` has a lifetime: a channel stays until it is deleted, an agent for ever.
@@ -56,6 +57,8 @@ No key but ``i:*`` has a lifetime: a channel stays until it is deleted, an agent
 from __future__ import annotations
 
 FORMAT = "1"
+SHARED = f"rc{FORMAT}:{{"  # how each key begins, before the workspace
+LAST_NUMBER = 999_999_999  # of a message or event (scripts/parts/head.lua): what a stranger numbers beyond it is none
 IDEM_SECONDS = 600
 IDEM_NAMED_SECONDS = 86_400
 
@@ -90,7 +93,7 @@ class Keys:
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
-        self.prefix = prefix = f"rc{FORMAT}:{{{workspace.lower()}}}:"
+        self.prefix = prefix = f"{SHARED}{workspace.lower()}}}:"
         self.meta = prefix + "meta"
         self.agents = prefix + "agents"
         self.sessions = prefix + "sessions"

@@ -18,16 +18,15 @@ _loaded: dict[str, Script] = {}
 class Script:
     """One atomic step. Make them with :func:`script`."""
 
-    __slots__ = ("args", "height", "keys", "more_args", "more_keys", "name", "reads", "sha", "text")
+    __slots__ = ("args", "keys", "more_args", "more_keys", "name", "reads", "sha", "text")
 
     def __init__(self, name: str, own: str, before: str) -> None:
         self.name = name
-        self.text = before + own.replace(" = unpack(KEYS)\n", f" = unpack(KEYS, 1, {len(_signature(own, 'KEYS')[0])})\n", 1)  # Lua unpacks 8,000 at most
-        self.height = before.count("\n")
-        self.reads = "\n-- reads only\n" in own
-        self.sha = sha1(self.text.encode()).hexdigest()
         self.keys, self.more_keys = _signature(own, "KEYS")
         self.args, self.more_args = _signature(own, "ARGV")
+        self.text = before + own.replace(" = unpack(KEYS)\n", f" = unpack(KEYS, 1, {len(self.keys)})\n", 1)  # Lua unpacks 8,000 at most
+        self.reads = "\n-- reads only\n" in own
+        self.sha = sha1(self.text.encode()).hexdigest()
 
 
 def script(name: str) -> Script:

@@ -14,6 +14,7 @@ LINE_CHARS = 500  # a topic, title, status, thread or reason
 NAMED = 50  # recipients of one message: their bells and debts are keys of one script
 PATH_BYTES = 4_096
 SEGMENT_BYTES = 255
+WHOLE = (1 << 53) - 1  # the largest number that Lua and JSON keep as it is
 
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _REST = _FIRST | frozenset("._-")
@@ -42,6 +43,11 @@ def name(kind: str, text: str) -> str:
 def channel(text: str) -> str:
     """A channel's name; ``#dock`` is ``dock``."""
     return name("channel", text[1:] if text.startswith("#") else text)
+
+
+def room(text: str) -> str:
+    """A channel's name as it is compared, and as keys hold it."""
+    return same(channel(text))
 
 
 def agent(text: str) -> str:
@@ -129,6 +135,17 @@ def seconds(what: str, given: float) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:  # also nan
         raise Usage(message=f"{what} is a number of seconds, 0 or more, not {given}")
     return given
+
+
+def whole(least: int = 0, /, **given: int | None) -> None:
+    """Refuse numbers that the broker could not keep as they are: each is a whole one from ``least`` on, or None.
+
+    Raises:
+        Usage: one of them is not.
+    """
+    for what, one in given.items():
+        if one is not None and not (isinstance(one, int) and least <= one <= WHOLE):
+            raise Usage(message=f"{what} is a whole number from {least} to {WHOLE}, not {str(one)[:LINE_CHARS]}")
 
 
 def nearest(wanted: str, known: list[str]) -> str | None:

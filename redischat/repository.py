@@ -46,7 +46,7 @@ def find(place: settings.Settings, given: str | None = None, cwd: str | None = N
     """
     key = None if given is None else names.repository(given)
     project = os.path.realpath(place.project)
-    root = checkout.above(os.path.realpath(_here() if cwd is None else cwd)) or checkout.above(project) or project
+    root = checkout.above(os.path.realpath(settings.cwd() if cwd is None else cwd)) or checkout.above(project) or project
     own = _own(root, project)
     if key is None:
         return own
@@ -145,13 +145,6 @@ def _spelt(at: str, parts: list[str]) -> Iterator[str]:
         found = part if part in there else next((one for one in there if normalize("NFC", one).casefold() == wanted), part)
         at = os.path.join(at, found)
         yield found
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return os.environ.get("PWD") or os.sep
 
 
 def _own(root: str, project: str) -> Repository:

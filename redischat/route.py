@@ -10,7 +10,7 @@ from .errors.broker import PASSING, NoService
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .settings import Place
@@ -43,9 +43,9 @@ class Route:
         """The sentinels to ask, in this order."""
         return [self.place.watcher(node) for node in sorted(self.place.seeds, key=lambda node: self._shut.get(node, 0))]
 
-    def question(self) -> tuple[str, ...]:
-        """What a sentinel is asked."""
-        return ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.place.service)
+    def question(self, what: str = "GET-MASTER-ADDR-BY-NAME") -> tuple[str, ...]:
+        """What a sentinel is asked: who is the master; or, with REPLICAS, who stands behind it."""
+        return ("SENTINEL", what, self.place.service)
 
     def master(self, reply: Any) -> Place:
         """The master that a sentinel named; ask it for its ROLE, and tell :meth:`leads`.
@@ -108,5 +108,25 @@ class Route:
 
     def masters(self, slots: Sequence[Any], node: Node) -> list[Place]:
         """Every node that owns slots, from ``node``'s answer to CLUSTER SLOTS."""
-        found = [(row[2][0], int(row[2][1])) for row in slots]
-        return [self.place.at((str(host) if host and host != "?" else node[0], port)) for host, port in dict.fromkeys(found)]
+        return self._alone(((row[2][0], row[2][1]) for row in slots), node)
+
+    def nodes(self, shards: Sequence[Any], node: Node) -> list[Place]:
+        """Every node of a Cluster, failed ones too, from ``node``'s answer to CLUSTER SHARDS: in CLUSTER SLOTS a replica that has failed is missing."""
+        found = [_pairs(one) for shard in shards for one in _pairs(shard)["nodes"]]
+        port = "tls-port" if self.place.tls else "port"
+        return self._alone(((one["ip"] if one["endpoint"] == "?" else one["endpoint"], one[port]) for one in found if port in one), node)
+
+    def pair(self, place: Place, role: Any, known: Sequence[Any] = ()) -> list[Place]:
+        """A server and its replicas: those that hear it, by its answer to ROLE; and those that a sentinel knows of (REPLICAS), who may be down."""
+        behind = [(one[0], one[1]) for one in role[2]] if role[0] == "master" else []
+        behind += [(one["ip"], one["port"]) for one in map(_pairs, known)]
+        first = self.place.alone(place.node) if self.place.kind else place
+        return [first, *(one for one in self._alone(behind, place.node) if one.node != place.node)]
+
+    def _alone(self, found: Iterable[tuple[Any, Any]], node: Node) -> list[Place]:
+        """Servers by the addresses that ``node`` told; a host that it does not know is its own."""
+        return [self.place.alone(one) for one in dict.fromkeys((str(host) if host and host != "?" else node[0], int(port)) for host, port in found)]
+
+
+def _pairs(flat: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 INDENT = "    "
@@ -20,6 +21,12 @@ def inert(text: str) -> str:
 def field(text: str) -> str:
     """A value in a header line: inert, and without the double spaces that part one field from the next."""
     return inert(" ".join(text.split()))
+
+
+def quoted(text: str) -> str:
+    """``text`` as one word of a command that a shell reads."""
+    plain = text.isascii() and all(letter.isalnum() or letter in "%+,-./:=@_" for letter in text)
+    return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
 
 
 def block(text: str, prefix: str = INDENT) -> str:
@@ -102,6 +109,11 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{max(0, int(seconds))} s"
+
+
+def few(items: Sequence[str], most: int) -> str:
+    """The first of these, then a count."""
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
 
 
 def listed(names: list[str], count: int) -> str:

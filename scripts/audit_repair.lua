@@ -1,7 +1,7 @@
 -- Make a channel's audits whole: what redischat left behind a message that there is is copied to a new stream that takes the old one's place; what a
 -- stranger's raw XADD put in ends. Numbers never change.
 -- Replies: {"ok", name, kept, dropped} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand
+-- with: agent, speak, head, stand
 local stream, draft, heads, agents = unpack(KEYS)
 local channel, me, token, agent = unpack(ARGV)
 local STEP = 1000

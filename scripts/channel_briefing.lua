@@ -1,6 +1,6 @@
 -- Set the house rules of a channel, with who wrote them and when. Members only; the others are told by a notice that wakes nobody.
 -- Replies: {"ok", name, display, now_ms} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, notice, gate
+-- with: idem, agent, speak, head, notice, gate
 local stream, meta, members, heads, agents, idem, live = unpack(KEYS)
 local channel, me, token, keep, briefing, text = unpack(ARGV)
 

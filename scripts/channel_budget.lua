@@ -2,7 +2,7 @@
 -- wakes nobody. What was said in the span so far still counts. No bound at all takes the budget off.
 -- Replies: {"ok", "set"|"off"|"already", name, record, now_ms} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
 -- {"stranger", name, agent}: whose budget it would be is nobody who is or was in the channel
--- with: idem, speak, head, notice, gate
+-- with: idem, agent, speak, head, notice, gate
 local stream, meta, members, heads, agents, idem, live = unpack(KEYS)
 local channel, me, token, keep, whose, messages, characters, per_ms, text = unpack(ARGV)
 

@@ -1,6 +1,6 @@
 -- Close a channel: a notice first, then nothing more can be said until it is reopened. Closing a closed one changes nothing.
 -- Replies: {"ok", "closed"|"already", name, the reason it had} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, notice, gate
+-- with: idem, agent, speak, head, notice, gate
 local stream, meta, members, heads, agents, scratch, idem, room, live = unpack(KEYS)
 local channel, me, token, keep, reason = unpack(ARGV)
 

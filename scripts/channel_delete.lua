@@ -1,6 +1,6 @@
 -- Destroy a channel, all that was said in it and its board. Members only. Path locks are the workspace's and stay. Marks that a late joiner left behind are dead by their epoch.
 -- Replies: {"ok", name, head} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, gate
+-- with: idem, agent, speak, head, gate
 local stream, audits, events, tasks, texts, links, ready, leases, claims, event_marks, meta, members, heads, agents, broadcasts, everyone, hinted, leased, scratch, idem, room, live = unpack(KEYS)
 -- then KEYS: marks, debts and bell of each member
 local channel, me, token, keep = unpack(ARGV)

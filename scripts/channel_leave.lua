@@ -1,6 +1,6 @@
 -- Leave a channel: a notice says so, the marks are kept for a return, what is owed is forgiven; the last one out closes it.
 -- Replies: {"ok", "left"|"already", name, closed (0|1), count} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, mark, notice, gate
+-- with: idem, agent, speak, head, mark, notice, gate
 local stream, meta, members, heads, agents, marks, owed, scratch, idem, room, live, bell = unpack(KEYS)
 local channel, me, token, keep = unpack(ARGV)
 
@@ -9,12 +9,11 @@ local past = again(idem)
 if past then return past end
 local display, name, state = gate(agents, meta, members, heads, channel, me, token)
 if not display then
-    local written, place, since = string.match(redis.call("HGET", members, me) or "", "^(%S+) (%S+) (%d+)")
+    local place = string.match(redis.call("HGET", members, me) or "", "^%S+ (%S+)")
     if place == "left" and name[1] == "not_member" then return {"ok", "already", name[2], 0, 0} end
     return name
 end
-local record = redis.call("HGET", marks, channel)
-local mark = record and mark_of(record) or new_mark("-", 0)
+local mark = load_mark(marks, channel) or new_mark("-", 0)
 redis.call("HSET", members, me, table.concat({display, "left", NOW_MS, mark.heard, mark.read, math.max(mark.maybe, mark.hi)}, " "))
 redis.call("HDEL", marks, channel)
 redis.call("HDEL", owed, channel)

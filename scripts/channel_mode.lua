@@ -1,6 +1,6 @@
 -- Change whom an unaddressed message wakes (ordinary: all members; broadcast: nobody). The members are told by a notice that wakes nobody.
 -- Replies: {"ok", "changed"|"already", name, mode, count} {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, notice, gate
+-- with: idem, agent, speak, head, notice, gate
 local stream, meta, members, heads, agents, broadcasts, idem, live = unpack(KEYS)
 local channel, me, token, keep, mode, text = unpack(ARGV)
 

@@ -2,7 +2,7 @@
 -- channel's end (or at `since`); those named at creation are unread from the start, even if they first appear days later.
 -- Replies: {"ok", new (0|1), name, joined (new|again|already|no), head, ignored (a,b)} {"again", reply}
 -- {"not_you", ...} {"closed", name, reason}
--- with: idem, speak, head, mark, join
+-- with: idem, agent, speak, head, mark, join
 local world, meta, members, heads, agents, broadcasts, idem, opened, marks, bell = unpack(KEYS)
 -- then KEYS: marks and bell of each one named
 local format, channel, name, me, display, token, keep, epoch, topic, briefing, mode, cap, since = unpack(ARGV)

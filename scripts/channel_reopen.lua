@@ -1,6 +1,6 @@
 -- Bring a channel back, or raise the cap of an open one. Anyone may. A channel at its cap needs a larger one, or it would close on the next message.
 -- Replies: {"ok", "reopened"|"raised"|"already", name, cap, talk, count} {"again", reply} {"not_you", ...} {"no_channel", channel} {"cap_used", name, cap, talk}
--- with: idem, speak, head, notice
+-- with: idem, agent, speak, head, notice
 local stream, meta, heads, agents, idem, live = unpack(KEYS)
 local channel, me, token, keep, cap = unpack(ARGV)
 

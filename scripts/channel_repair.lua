@@ -2,39 +2,21 @@
 -- XADD put above ends. Numbers never change and go on behind the last one, also when the newest were trimmed. Marks that point beyond it, and a
 -- count of members that is not theirs, are set right.
 -- Replies: {"ok", name, kept, dropped, marks set right, count set right (0|1)} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand, mark
+-- with: agent, speak, head, stand, mark, whole
 local stream, draft, meta, members, heads, agents = unpack(KEYS)
 -- then KEYS: marks of each member
 local channel, me, token, agent = unpack(ARGV)
-local STEP = 1000
 
 redis.call("DEL", draft) -- settles: must work when memory is full
 local display, name = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
 local head, epoch = head_of(heads, channel)
-local kept, at, last = 0, "0-0", 0
-repeat
-    local step = redis.call("XRANGE", stream, "(" .. at, "0-" .. LAST_NUMBER, "COUNT", STEP)
-    for _, row in ipairs(step) do
-        at = row[1]
-        if row[2][1] == "f" and row[2][11] == "b" then
-            redis.call("XADD", draft, at, unpack(row[2]))
-            kept, last = kept + 1, tonumber(string.sub(at, 3))
-        end
-    end
-until #step < STEP
-head = math.max(head, last)
-if last < head then -- the number goes on where it was
-    redis.call("XADD", draft, "0-" .. head, "x", "")
-    redis.call("XDEL", draft, "0-" .. head)
-end
-local dropped = redis.call("XLEN", stream) - kept
-if redis.call("EXISTS", draft) == 1 then redis.call("RENAME", draft, stream) else redis.call("DEL", stream) end
+local kept, dropped
+kept, dropped, head = made_whole(stream, draft, head, function(entry) return entry[1] == "f" and entry[11] == "b" end)
 set_head(heads, channel, head, epoch, name)
 local lowered, here = 0, 0
 for i = 7, #KEYS do
-    local text = redis.call("HGET", KEYS[i], channel)
-    local mark = text and mark_of(text)
+    local mark = load_mark(KEYS[i], channel)
     if mark and mark.epoch == epoch and math.max(mark.heard, mark.read, mark.spoke) > head then
         mark.heard, mark.read, mark.spoke = math.min(mark.heard, head), math.min(mark.read, head), math.min(mark.spoke, head)
         redis.call("HSET", KEYS[i], channel, mark_text(mark))

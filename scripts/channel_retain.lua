@@ -1,6 +1,6 @@
 -- Forget the oldest messages of a channel, all but the newest `most`; numbers never change. In steps: an exact trim of a million blocks the server.
 -- Replies: {"ok", name, removed, left} (call again while left > most) {"again", reply} {"not_you", ...} {"no_channel", channel} {"not_member", name, me}
--- with: idem, speak, head, gate
+-- with: idem, agent, speak, head, gate
 local stream, audits, meta, members, heads, agents, scratch, idem = unpack(KEYS)
 local channel, me, token, keep, most = unpack(ARGV)
 local STEP = 50000

@@ -1,7 +1,7 @@
 -- Give a claim back.
 -- Replies: {"ok", name, claim} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name} {"not_claimed", name, claim, holder or ""}
 -- {"claim_invalid_record", name, claim}
--- with: idem, speak, head, stand, audit
+-- with: idem, agent, speak, head, stand, damage, audit
 local heads, agents, claims, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, claim = unpack(ARGV)
 

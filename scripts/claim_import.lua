@@ -1,6 +1,6 @@
 -- Claims from elsewhere, as they were; a name that is claimed stays with whoever has it. Fencing tokens are new. One audit tells of the batch.
 -- Replies: {"ok", name, stored, there (a,b: names that are claimed)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
--- with: idem, speak, head, stand, audit
+-- with: idem, agent, speak, head, stand, damage, audit
 local world, heads, agents, claims, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep = unpack(ARGV)
 -- then ARGV: name, owner, claimed (0: now), expires, note, repeated
@@ -19,8 +19,7 @@ for i = FIRST, #ARGV, ROW do
     end
 end
 if #fresh > 0 then
-    local text = "imported " .. #fresh .. (#fresh == 1 and " claim: " or " claims: ") .. table.concat(shown, ", ", 1, math.min(#shown, 20)) .. (#shown > 20 and ", ..." or "")
-    local _, failure = audit(audits, live, name, head, display, "claim.imported", "import", text, {"count", #fresh, "claims", table.concat(shown, ",")})
+    local _, failure = audit(audits, live, name, head, display, "claim.imported", "import", imported("claim", shown), {"count", #fresh, "claims", table.concat(shown, ",")})
     if failure then return failure end
     bear(agents, me, display, NOW_MS)
 end

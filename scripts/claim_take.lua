@@ -2,7 +2,7 @@
 -- takes it over on purpose (steal).
 -- Replies: {"ok", claimed|renewed|recovered, name, claim, token, claimed_ms, expires_ms, previous holder} {"not_you", ...} {"no_channel", channel}
 -- {"damaged", name} {"claim_invalid_record", name, claim} {"claim_taken", name, claim, holder, claimed_ms, expires_ms, lapsed (0|1)}
--- with: speak, head, stand, audit
+-- with: agent, speak, head, stand, damage, audit
 local world, heads, agents, claims, audits, live, scratch = unpack(KEYS)
 local channel, me, token, agent, written, note, ttl, steal = unpack(ARGV)
 
@@ -30,7 +30,7 @@ end
 if how ~= "renewed" then fence, since = (tonumber(redis.call("HGET", world, "token")) or 0) + 1, NOW_MS end
 written = first or written
 local text = how .. " " .. written .. (before == "-" and ", whose record could not be read" or before ~= "" and " from " .. before .. ", whose lease had run out" or "")
-if tonumber(ttl) > 0 then text = text .. " for " .. string.format("%.4g s", tonumber(ttl) / 1000) end
+if tonumber(ttl) > 0 then text = text .. " for " .. seconds(tonumber(ttl)) end
 if note ~= "" then text = text .. ": " .. note end
 local _, failure = audit(audits, live, name, head, display, "claim." .. how, written, text,
     {"claim", written, "owner", display, "token", fence, "lease_expires_at", ends, "previous_owner", before ~= "" and before or "-"})

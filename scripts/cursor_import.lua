@@ -1,7 +1,7 @@
 -- How far agents had read elsewhere. Who is no member becomes one at that mark; a member's marks rise to it, but not those of a name that somebody else
 -- holds: what its session was shown is known here. Never beyond the channel's end; a closed channel and who left it stay as they are.
 -- Replies: {"ok", name, set (a,b), stay (a,b: higher than the mark here, and not set)} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand, mark, join
+-- with: agent, speak, head, stand, mark, join
 local heads, agents, meta, members = unpack(KEYS)
 -- then KEYS: marks and bell of each agent
 local channel, me, token, agent = unpack(ARGV)
@@ -13,8 +13,7 @@ if not display then return name end
 local open, set, stay = redis.call("HGET", meta, "state") == "open", {}, {}
 
 local function raise(key, marks, at) -- gives whether it rose; nil where there was no need
-    local record = redis.call("HGET", marks, channel)
-    local mark = record and mark_of(record)
+    local mark = load_mark(marks, channel)
     local _, epoch = head_of(heads, channel)
     if not mark or mark.epoch ~= epoch or at <= mark.read then return nil end
     local holder = string.match(redis.call("HGET", agents, key) or "", "^%S+ (%S+)") or "-"

@@ -1,7 +1,7 @@
 -- Say up to which event an agent has read. The mark only rises; repeating it changes nothing; what was read of an earlier channel of that name is not
 -- held against this one.
 -- Replies: {"ok", "read"|"stale", name, where the mark stands} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand
+-- with: agent, speak, head, stand
 local marks, heads, agents, scratch = unpack(KEYS)
 local channel, me, token, agent, field, of, to = unpack(ARGV)
 

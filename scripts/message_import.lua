@@ -2,7 +2,7 @@
 -- is never changed. It is history and wakes nobody; an importer that stood at the channel's end stands there again. A batch sent twice is stored once.
 -- Replies: {"ok", name, head, stored} {"not_you", ...} {"no_channel", channel} {"not_member", name, me} {"closed", name, reason} {"damaged", name}
 -- {"no_seq", name, seq, head} (a number is not above the one before it; or the channel does not end at `after`, "" = wherever it ends)
--- with: speak, head, gate, mark, entry, append
+-- with: agent, speak, head, gate, mark, entry, damage, append
 local stream, meta, members, heads, agents, marks, live = unpack(KEYS)
 local channel, me, token, after = unpack(ARGV)
 -- then ARGV: seq, kind, from, ts_us, body, to, wakes, reply, thread, title, status, repeated
@@ -36,7 +36,7 @@ for i = FIRST, #ARGV, ROW do
 end
 redis.call("HINCRBY", meta, "talk", talk)
 set_head(heads, channel, head, epoch, name)
-local mark = mark_of(redis.call("HGET", marks, channel))
+local mark = load_mark(marks, channel)
 if mark.heard == before then mark.heard = head end
 if mark.read == before then mark.read = head end
 redis.call("HSET", marks, channel, mark_text(mark))

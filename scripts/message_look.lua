@@ -38,8 +38,7 @@ local rows = {}
 for i = 5, #ARGV, 2 do
     local channel = ARGV[i]
     local head, epoch, name = head_of(heads, channel)
-    local record = redis.call("HGET", marks, channel)
-    local mark = record and mark_of(record)
+    local mark = load_mark(marks, channel)
     if not head or not mark or mark.epoch ~= epoch then table.insert(rows, {channel, name or channel, "not_member"})
     else
         local at = math.max(mark.read, tonumber(ARGV[i + 1]))

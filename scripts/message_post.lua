@@ -4,27 +4,21 @@
 -- over a budget this is (parts/budget.lua).
 -- {"again", reply} {"other", seq} (this key, another text) {"not_you", ...} {"no_channel", channel} {"closed", name, reason} {"not_member", name, me}
 -- {"stranger", name, agent} {"departed", name, agent} {"no_seq", name, seq, head} {"damaged", name}
--- with: idem, speak, head, mark, entry, append, notice, audience, ring, budget
+-- with: idem, said, agent, speak, head, mark, entry, damage, append, notice, audience, ring, budget
 local stream, meta, members, heads, agents, marks, owed, everyone, hinted, idem, room, live = unpack(KEYS)
 -- then KEYS: bell and debts of each one named
 local channel, me, token, keep, body, ask, reply_to, thread, title, status = unpack(ARGV)
 -- then ARGV: named
 local CROWD = 3 -- members; in a room of two, waking the other one is the point
 
-local past = again(idem)
-if past then
-    local seq = string.match(past[2], "^ok\31(%d+)") or "0"
-    local entry = redis.call("XRANGE", stream, "0-" .. seq, "0-" .. seq)[1]
-    if entry and entry[2][12] ~= body then return {"other", seq} end
-    return past
-end
+local past = said_before(idem, stream, body)
+if past then return past end
 local display, refusal = speak(agents, me, token)
 if refusal then return refusal end
 local facts = redis.call("HMGET", meta, "state", "mode", "cap", "talk", "count", "reason", "budget", "budget " .. me)
 local head, epoch, name = head_of(heads, channel)
 if not facts[1] or not head then return {"no_channel", channel} end
-local mark = redis.call("HGET", marks, channel)
-mark = mark and mark_of(mark)
+local mark = load_mark(marks, channel)
 if not mark or mark.epoch ~= epoch then return {"not_member", name, display} end
 if facts[1] ~= "open" then return {"closed", name, facts[6]} end
 if reply_to ~= "" and (tonumber(reply_to) > head or tonumber(reply_to) < 1) then return {"no_seq", name, reply_to, head} end
@@ -33,7 +27,7 @@ local mode, cap, talk, count, named = facts[2], tonumber(facts[3]), tonumber(fac
 local audience, shown = audience_of(members, name, mode, ask, named)
 if not audience then return shown end
 local wakes = table.concat(shown, ",")
-local fields = entry_of(display, "m", audience, NOW_US, body, #named > 0 and wakes or ask, reply_to, thread, title, status)
+local fields = entry_of(display, "m", audience, now_us(), body, #named > 0 and wakes or ask, reply_to, thread, title, status)
 local kept, level, whose, budget = spend(facts[7], facts[8], me, display, body)
 if level > 1 then fields[HOOKS] = level == 3 and "2" or "1" end
 local seq, failure = append(stream, "0-*", name, fields)

@@ -10,7 +10,7 @@ local count, all = 0, redis.call("HGETALL", marks)
 for i = 1, #all, 2 do
     local mark = mark_of(all[i + 1])
     if mark.lease == lease then
-        mark.lease, mark.hi, mark.ends = "-", 0, 0
+        unlease(mark)
         redis.call("HSET", marks, all[i], mark_text(mark))
         count = count + 1
     end

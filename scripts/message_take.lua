@@ -5,7 +5,7 @@
 -- Replies: {"ok", until_ms, now_ms, rows}; a row is {channel, name, word, ...}: "take", epoch, which marks (both|heard), hi, gap, more, passive, lo,
 -- whole, previews | "busy", until_ms | "rewound", from, to | "again" (only old news on this page: take once more) | "more", count | "not_member".
 -- whole: {seq, repeat, size if cut else 0, entry}; previews: {seq, from, start}, at most 3. {"not_you", ...}
--- with: speak, head, mark, news, page
+-- with: agent, speak, head, mark, news, page
 local heads, marks, agents, scratch = unpack(KEYS)
 -- then KEYS: streams
 local me, token, how, lease, lease_ms, max_count, max_bytes = unpack(ARGV)
@@ -18,11 +18,10 @@ local budget, until_ms, rows = {count = tonumber(max_count), bytes = tonumber(ma
 
 local function take(channel, stream, mark, head, epoch, name)
     local function save() redis.call("HSET", marks, channel, mark_text(mark)) end
-    local function free() mark.lease, mark.hi, mark.ends = "-", 0, 0 end
     if head < mark.heard then -- the stream alone was set back (a partial restore): say so, stand at its end
         table.insert(rows, {channel, name, "rewound", head + 1, mark.heard})
         mark.heard, mark.read, mark.maybe = head, math.min(mark.read, head), 0
-        free()
+        unlease(mark)
         save()
     end
     local from = how == "hear" and mark.heard or mark.read
@@ -41,7 +40,7 @@ local function take(channel, stream, mark, head, epoch, name)
     elseif page.hi > from then -- only my own words, or heard before: nothing to show, pass
         mark.heard = math.max(mark.heard, page.hi)
         if both then mark.read = page.hi end
-        free()
+        unlease(mark)
         save()
         if page.hi < head then table.insert(rows, {channel, name, "again"}) end
     elseif page.more > 0 then -- other channels used up what this reader can show
@@ -51,8 +50,7 @@ end
 
 for i, channel in ipairs({unpack(ARGV, 8)}) do
     local head, epoch, name = head_of(heads, channel)
-    local record = redis.call("HGET", marks, channel)
-    local mark = record and mark_of(record)
+    local mark = load_mark(marks, channel)
     if not head or not mark or mark.epoch ~= epoch then table.insert(rows, {channel, name or channel, "not_member"})
     else take(channel, KEYS[i + 4], mark, head, epoch, name) end
 end

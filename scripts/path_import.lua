@@ -1,7 +1,7 @@
 -- Path locks from elsewhere, as they were, each whole or not at all: one whose paths somebody holds, or waits for, stays out. Fencing tokens are new; each
 -- leaves an audit.
 -- Replies: {"ok", name, stored, there (a,b: lock ids that stayed out)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
--- with: idem, speak, head, stand, audit, held, lock, told, line
+-- with: idem, agent, speak, head, stand, damage, audit, held, lock, told, line
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, repos, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s = unpack(ARGV)
 -- then ARGV: lock id, owner, mode, expires, locked, updated, previous owner, its expires, reason, why it was recovered, repository, its key, paths (a line each), repeated

@@ -1,6 +1,6 @@
 -- Leave the line, or let go of what was offered; then the line is served. Whoever is in none changes nothing.
 -- Replies: {"ok", left (0|1)} {"not_you", ...}
--- with: speak, held, lock, line, way, survey, serve
+-- with: agent, speak, held, lock, line, way, survey, serve
 local agents, held, order, owners, locks, line, requests, asked, asked_order, scratch = unpack(KEYS)
 local me, token, door, request = unpack(ARGV)
 -- then ARGV: paths

@@ -5,7 +5,7 @@
 -- {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name} {"deadlock", circle} {"path_lock_line_full", name, most}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)} {"path_lock_too_many", name, what, most}
 -- {"path_lock_recovery_required", name, path, asked, holder, expires_ms, lock id, reason} {"path_lock_invalid_record", name, path}
--- with: idem, speak, head, stand, audit, held, lock, refuse, told, take, line, way, survey, circle, serve, enter
+-- with: idem, agent, speak, head, stand, damage, audit, held, lock, refuse, told, take, line, way, survey, circle, serve, enter
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, waits, leased, repos, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, repo, key, mode, ttl, patience, id, reason, why = unpack(ARGV)
 -- then ARGV: paths
@@ -23,12 +23,10 @@ local ask = {me = me, display = display, paths = paths, mode = mode, ttl = tonum
 local function taken(crowded)
     local told, how, late = take(place, ask)
     if not how then return told end
-    local born = redis.call("HEXISTS", agents, me) == 0 and 1 or 0
-    bear(agents, me, agent, NOW_MS)
+    local born = bear(agents, me, agent, NOW_MS)
     local reply = {"ok", how, name, display, born, late, #told / 3, unpack(told)}
     for i, text in ipairs(redis.call("HMGET", held, unpack(paths))) do
-        local mine = mine_of(holders(paths[i], text), me)
-        for _, word in ipairs({paths[i], mine.mode, mine.token, mine.id, mine.ends}) do table.insert(reply, word) end
+        add_lock(reply, mine_of(holders(paths[i], text), me))
     end
     if crowded then serve() end
     return remember(idem, keep_s, reply)

@@ -1,7 +1,7 @@
 -- Say in a lock's channel, once for each lock and writer, that a command of somebody else wrote what it locks. A notice: it wakes nobody, and the holder sees it at its
 -- next step.
 -- Replies: {"ok", said (0|1)} {"no_channel", channel} {"not_you", ...}
--- with: speak, head, notice
+-- with: agent, speak, head, notice
 local stream, heads, agents, hinted, live = unpack(KEYS)
 local channel, me, token, lock, text = unpack(ARGV)
 

@@ -2,7 +2,7 @@
 -- Replies: {"ok", name, display, born (0|1), lock id, previous owner, its expires_ms, then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"}
 -- {"not_you", ...} {"no_channel", channel} {"damaged", name} {"path_lock_not_found", name, target} {"path_lock_not_stale", name, target, holder, expires_ms}
 -- {"path_lock_conflict", name, path, asked, holder, mode, expires_ms, lock id, reason, in line (0|1)}
--- with: request, speak, head, stand, audit, held, lock, refuse, mine, told, line, way, survey, serve
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, refuse, mine, told, line, way, survey, serve
 local agents, heads, audits, live, meta, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, target, path, ttl, reason = unpack(ARGV)
 
@@ -36,21 +36,20 @@ if other then return conflict(name, other) end
 
 local fresh, ends = (tonumber(redis.call("HGET", meta, "token")) or 0) + 1, NOW_MS + tonumber(ttl)
 local ask = {id = one.id, key = redis.call("HGET", repos, r.repo) or r.repo, mode = one.mode, reason = r.reason}
-local text = "recovered " .. listed(r.paths) .. " from " .. r.owner .. ", whose lease ran out " .. ago(NOW_MS - one.ends) .. " before, for " .. ago(tonumber(ttl))
+local text = "recovered " .. listed(r.paths) .. " from " .. r.owner .. ", whose lease ran out " .. seconds(NOW_MS - one.ends) .. " before, for " .. seconds(tonumber(ttl))
     .. " (token " .. fresh .. "): " .. reason
 local more = {"previous_owner", r.owner, "previous_expires_at", one.ends, "recovery_reason", reason}
 local noted, failure = audit(audits, live, name, head, display, "path.lock.recovered", one.id, text, facts_of(ask, r.paths, fresh, ends, more))
 if not noted then return failure end
 redis.call("HSET", meta, "token", fresh)
-local born = redis.call("HEXISTS", agents, me) == 0 and 1 or 0
-bear(agents, me, agent, NOW_MS)
+local born = bear(agents, me, agent, NOW_MS)
 for _, place in ipairs(r.paths) do take_off(place, function(h) return h.id == one.id and h.request == "-" end) end
 give(r.paths, {owner = me, mode = one.mode, ends = ends, token = fresh, id = one.id, request = "-"})
 local reply, kept = {"ok", name, display, born, one.id, r.owner, one.ends}, {}
 for i, row in ipairs(redis.call("HMGET", held, unpack(r.paths))) do
     local mine = mine_of(holders(r.paths[i], row), me)
     if mine.id == one.id then table.insert(kept, mine.path) end -- where I had a lock to read as well, that one goes on
-    for _, word in ipairs({mine.path, mine.mode, mine.token, mine.id, mine.ends}) do table.insert(reply, word) end
+    add_lock(reply, mine)
 end
 r.before, r.ended, r.owner, r.why, r.channel, r.locked, r.updated, r.paths = r.owner, one.ends, display, reason, name, NOW_MS, NOW_MS, kept
 set_record(one.id, r)

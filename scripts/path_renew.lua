@@ -3,7 +3,7 @@
 -- Replies: {"ok", name, display, late_ms (-1: in time), then each (path, mode, token, lock id, expires_ms)} {"again", reply} {"other"} {"not_you", ...}
 -- {"no_channel", channel} {"damaged", name} {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
 -- {"path_lock_stale_token", name, target, token, current, holder} {"path_lock_conflict", ...} (it ran out, and who stood in line is offered it)
--- with: request, speak, head, stand, audit, held, lock, refuse, mine, named
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, refuse, mine, named
 local agents, heads, audits, live, held, order, owners, locks, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, ttl, fence, all, quiet = unpack(ARGV)
 -- then ARGV: target and path, in turn
@@ -31,10 +31,9 @@ for _, h in ipairs(found) do
 end
 local ids, paths = by_lock(found)
 for _, id in ipairs(quiet == "1" and late < 0 and {} or ids) do
-    local shown, repo = {}, string.match(paths[id][1], "^[^/]*")
-    for i, path in ipairs(paths[id]) do shown[i] = show(path) end
-    local facts = {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n"), "expires_at", ends}
-    local text = "renewed " .. listed(paths[id]) .. string.format(" for %.4g s", tonumber(ttl) / 1000)
+    local facts = facts_on(repos, id, paths[id])
+    for _, word in ipairs({"expires_at", ends}) do table.insert(facts, word) end
+    local text = "renewed " .. listed(paths[id]) .. " for " .. seconds(tonumber(ttl))
     local noted, failure = audit(audits, live, name, head, display, "path.lock.renewed", id, text, facts)
     if not noted then return failure end
 end
@@ -44,7 +43,7 @@ for _, h in ipairs(found) do
     local mine = mine_of(list, me)
     mine.ends = math.max(mine.ends, ends)
     keep(h.path, list)
-    for _, word in ipairs({h.path, mine.mode, mine.token, mine.id, mine.ends}) do table.insert(reply, word) end
+    add_lock(reply, mine)
 end
 for _, id in ipairs(ids) do
     local r = record_of(id)

@@ -1,7 +1,7 @@
 -- Hold locks, line and their indexes against each other: what can be derived is mended, what is no record of redischat is dropped, who does not listen
 -- any more leaves the line. Then the line is served.
 -- Replies: {"ok", locks, waiting, mended, dropped, names struck out of the line} {"not_you", ...}
--- with: speak, held, lock, line, way, survey, circle, serve, counter
+-- with: agent, speak, held, lock, line, way, survey, serve, counter
 local agents, meta, held, order, owners, locks, line, requests, asked, asked_order, waits, scratch = unpack(KEYS)
 local me, token, door, channel = unpack(ARGV)
 local mended, dropped = 0, 0

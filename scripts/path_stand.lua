@@ -1,7 +1,7 @@
 -- Note down who waits for whom (kind from: an agent; task: whoever holds it), and say which circle that closes. One of held locks, line and tasks alone is
 -- never waited out: nothing is noted down. The door must be listened at before: a wait with nobody at its door is over.
 -- Replies: {"ok", circle or "", hard (0|1)} {"not_you", ...}
--- with: speak, held, lock, line, way, survey, circle, serve
+-- with: agent, speak, held, lock, line, way, survey, circle, serve
 local agents, held, order, owners, locks, line, requests, asked, asked_order, waits, leased, scratch = unpack(KEYS)
 local me, token, door, request, kind, target = unpack(ARGV)
 
@@ -11,11 +11,7 @@ BOOK = {held = held, order = order, owners = owners, locks = locks, line = line,
 local _, refusal = speak(agents, me, token)
 if refusal then return refusal end
 local to, why = target, "wait --from"
-if kind == "task" then
-    local field = string.gsub(target, "/", " ", 1)
-    local owner, ends = string.match(redis.call("HGET", leased, field) or "", "^(%S+) (%d+)$")
-    to, why = owner and tonumber(ends) > NOW_MS and string.lower(owner) or nil, "task " .. target
-end
+if kind == "task" then to, why = holder_of(target), "task " .. target end
 local function closes(soft)
     if not to then return nil end
     local rows, stuck = survey()

@@ -1,7 +1,7 @@
 -- Let go of locks, also of ones that ran out: the audit, then they are gone and the line is served.
 -- Replies: {"ok", name, display, then each (path, lock id)} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"path_lock_owner_mismatch", name, target, holder, expires_ms} {"path_lock_not_found", name, target}
--- with: request, speak, head, stand, audit, held, lock, mine, named, line, way, survey, serve
+-- with: request, agent, speak, head, stand, damage, audit, held, lock, mine, named, line, way, survey, serve
 local agents, heads, audits, live, held, order, owners, locks, line, requests, asked, asked_order, repos, scratch, idem = unpack(KEYS)
 local channel, me, token, agent, keep_s, door, all = unpack(ARGV)
 -- then ARGV: target and path, in turn
@@ -19,10 +19,7 @@ if not found then return refusal end
 
 local ids, paths = by_lock(found)
 for _, id in ipairs(ids) do
-    local shown, repo = {}, string.match(paths[id][1], "^[^/]*")
-    for i, path in ipairs(paths[id]) do shown[i] = show(path) end
-    local facts = {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n")}
-    local noted, failure = audit(audits, live, name, head, display, "path.lock.unlocked", id, "unlocked " .. listed(paths[id]), facts)
+    local noted, failure = audit(audits, live, name, head, display, "path.lock.unlocked", id, "unlocked " .. listed(paths[id]), facts_on(repos, id, paths[id]))
     if not noted then return failure end
 end
 local reply, freed = {"ok", name, display}, {}

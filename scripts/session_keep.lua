@@ -1,7 +1,7 @@
 -- Keep what an agent holds while it works: of its locks and task leases, those with less than `left` ms to go end `ttl` ms from now. Quietly: it leaves no
 -- audit. What has run out stays as it is: others may have planned with that already.
 -- Replies: {"ok", locked paths kept, tasks kept} {"not_you", ...}
--- with: speak, held, lock, mine, task
+-- with: agent, speak, held, lock, mine, task
 local agents, held, order, owners, leased, scratch = unpack(KEYS)
 -- then KEYS: tasks and leases of the channel of each of its tasks, in turn
 local me, token, agent, left, ttl = unpack(ARGV)

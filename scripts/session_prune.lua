@@ -1,7 +1,7 @@
 -- Forget sessions that are long over, and earlier ids of sessions that nobody goes on under. A session that comes back all the same is entered anew by its next hook.
 -- Each is judged here once more: one that gave a sign meanwhile stays. `act` 0 only judges.
 -- Replies: {"ok", sessions, ids}: what was removed (or would be), as lists of names
--- with: presence
+-- with: agent, presence
 local presence, sessions, agents, scratch = unpack(KEYS)
 local act, ended_ms, silent_ms, id_ms = unpack(ARGV)
 -- then ARGV: sessions
@@ -20,8 +20,8 @@ for i = 5, #ARGV do
     end
     local owner = not record and redis.call("HGET", sessions, name)
     if owner then -- an id whose agent went on under another one long ago, or is held by nobody
-        local held, holder, since = string.match(redis.call("HGET", agents, owner) or "", "^%S+ (%S+) (%S+) %S+ (%d+)")
-        if not held or held == "-" or (holder ~= name and NOW_MS - tonumber(since) > tonumber(id_ms)) then
+        local a = agent_of(redis.call("HGET", agents, owner))
+        if not a.token or a.token == "-" or (a.session ~= name and NOW_MS - tonumber(a.since) > tonumber(id_ms)) then
             table.insert(ids, name)
             if act == "1" then redis.call("HDEL", sessions, name) end
         end

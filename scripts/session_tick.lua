@@ -3,7 +3,7 @@
 -- our wake made), tool, talk (a tool call that is only redischat), idle, or other (which changes nothing). A turn that ends while there is news settles: a
 -- hook looks whether it is to go on, and until then nobody wakes it.
 -- Replies: {"ok", known (0|1), news (0|1), locks (0|1), keep (1: what I hold is to be kept; 2: a wake was missed, and I was not told; 3: both)}
--- with: head, mark, presence
+-- with: agent, head, mark, presence
 local heads, marks, agents, presence, order, owners, leased = unpack(KEYS)
 local session, me, event, repo = unpack(ARGV)
 local EVERY_MS, WORK_MS = 30000, 1000
@@ -30,8 +30,11 @@ if event ~= "other" and (state ~= s.state or state == "settling" or due or works
     if works then s.worked = NOW_MS end
     s.asked, s.state, s.active, s.beat = 0, state, NOW_MS, NOW_MS
     redis.call("HSET", presence, session, session_text(s))
-    local display, held, holder, host, since, _, _, project = string.match(redis.call("HGET", agents, me) or "", "^(%S+) (%S+) (%S+) (%S+) (%d+) (%d+) (%S+) (%S+)$")
-    if holder == session then redis.call("HSET", agents, me, table.concat({display, held, holder, host, since, NOW_MS, "live", project}, " ")) end
+    local a = agent_of(redis.call("HGET", agents, me))
+    if a.session == session then
+        a.seen, a.state = NOW_MS, "live"
+        redis.call("HSET", agents, me, agent_text(a))
+    end
     if due and (redis.call("HLEN", leased) > 0 or #redis.call("ZRANGEBYLEX", owners, "[" .. me .. " ", "(" .. me .. "!", "LIMIT", 0, 1) > 0) then keep = 1 end
 end
 if state == "working" and event ~= "other" and s.missed > s.told then keep = keep + 2 end

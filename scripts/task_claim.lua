@@ -7,7 +7,7 @@
 -- {"lease_conflict", name, id, holder, expires_ms, assigned (0|1)} {"lease_recovery_required", name, id, holder, expires_ms}
 -- {"lease_owner_mismatch", name, id, holder, expires_ms} {"lease_not_expired", name, id, holder, expires_ms} {"lease_not_found", name, id, status}
 -- {"lease_stale_token", name, id, token, current, holder}
--- with: idem, speak, head, stand, audit, task, load, board, holder, foreign, fence, lease
+-- with: idem, agent, speak, head, stand, damage, audit, task, load, board, holder, foreign, fence, lease
 local world, heads, agents, tasks, texts, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, id, want, ttl, fence, steal, reason = unpack(ARGV)
 local keys = {world = world, tasks = tasks, texts = texts, ready = ready, leases = leases, leased = leased, audits = audits, live = live}

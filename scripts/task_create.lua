@@ -1,7 +1,7 @@
 -- Put a task on the board. Without an id it gets the next one; ids are compared without case and never given twice.
 -- Replies: {"ok", name, id, status, ready (0|1), waits for} {"again", reply} {"other"} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"task_already_exists", name, id, by} {"task_unknown_dependency", name, dependency} {"task_dependency_cycle", name, id, cycle}
--- with: request, speak, head, stand, audit, task, board
+-- with: request, agent, speak, head, stand, damage, audit, task, board
 local heads, agents, meta, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, owner, priority, deps, title, branch, files, acceptance, bell = unpack(ARGV)
 
@@ -36,8 +36,8 @@ bear(agents, me, display, NOW_MS)
 redis.call("HSET", meta, "tasks", number, "task_ids", auto)
 redis.call("HSET", texts, key .. " title", title, key .. " files", files, key .. " acceptance", acceptance)
 if branch ~= "" then redis.call("HSET", texts, key .. " branch", branch) end
-for _, other in ipairs(wanted) do redis.call("HSET", links, other, (redis.call("HGET", links, other) or ",") .. key .. ",") end
+for _, other in ipairs(wanted) do link(links, other, key) end
 local t = task_of(table.concat({written, "open", owner, display, priority, number, 1, 0, 0, 0, NOW_MS, NOW_MS, "-", #wanted > 0 and deps or "-", "-", 0, "-"}, " "))
 local starts = keep_task(tasks, ready, key, t)
-if starts and owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(owner), "task " .. channel .. " " .. key) end
+if starts then ring_owner(bell, channel, key, t) end
 return keep_answer(idem, keep, what, {"ok", name, written, "open", starts and 1 or 0, unmet(tasks, wanted)})

@@ -2,7 +2,7 @@
 -- It is history and rings nobody. One audit tells of the batch. `base` is where the numbers of a whole import begin: "" asks for `total` of them.
 -- Replies: {"ok", name, base, stored, there (a,b: ids that the board has)} {"again", reply} {"not_you", ...} {"no_channel", channel} {"damaged", name}
 -- {"task_unknown_dependency", name, dependency}
--- with: idem, speak, head, stand, audit, task, board
+-- with: idem, agent, speak, head, stand, damage, audit, task, board
 local world, heads, agents, meta, tasks, texts, links, ready, leases, leased, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, base, total = unpack(ARGV)
 -- then ARGV: id status owner by priority number attempt fenced expires claimed created updated deps before before_expires finisher, then TEXTS, repeated
@@ -30,8 +30,7 @@ if #fresh == 0 then return remember(idem, keep, {"ok", name, from, 0, table.conc
 
 local shown = {}
 for i, one in ipairs(fresh) do shown[i] = ARGV[one.at] end
-local text = "imported " .. #fresh .. (#fresh == 1 and " task: " or " tasks: ") .. table.concat(shown, ", ", 1, math.min(#shown, 20)) .. (#shown > 20 and ", ..." or "")
-local _, failure = audit(audits, live, name, head, display, "task.imported", "import", text, {"count", #fresh, "tasks", table.concat(shown, ",")})
+local _, failure = audit(audits, live, name, head, display, "task.imported", "import", imported("task", shown), {"count", #fresh, "tasks", table.concat(shown, ",")})
 if failure then return failure end
 if base == "" then redis.call("HSET", meta, "tasks", last + total) end
 bear(agents, me, display, NOW_MS)
@@ -47,7 +46,7 @@ for n, one in ipairs(fresh) do
         local value = ARGV[one.at + WORD + i - 1]
         if value ~= "" or what == "title" then redis.call("HSET", texts, one.key .. " " .. what, value) end
     end
-    for _, other in ipairs(parted(deps)) do redis.call("HSET", links, other, (redis.call("HGET", links, other) or ",") .. one.key .. ",") end
+    for _, other in ipairs(parted(deps)) do link(links, other, one.key) end
     if made[n].expires > 0 then
         bear(agents, string.lower(owner), owner)
         redis.call("ZADD", leases, expires, one.key)

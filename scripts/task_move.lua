@@ -5,7 +5,7 @@
 -- {"task_invalid_transition", name, id, status, to} {"task_dependency_not_ready", name, id, waits for}
 -- {"lease_recovery_required", name, id, holder, expires_ms} {"lease_owner_mismatch", name, id, holder, expires_ms}
 -- {"lease_mutation_required", name, id} {"lease_stale_token", name, id, token, current, holder}
--- with: idem, speak, head, stand, audit, task, load, board, holder, foreign, fence, lease
+-- with: idem, agent, speak, head, stand, damage, audit, task, load, board, holder, foreign, fence, lease
 local heads, agents, tasks, texts, links, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, id, verb, fence, reason, result, bell = unpack(ARGV)
 local keys = {leases = leases, leased = leased}
@@ -53,6 +53,6 @@ if under then let_go(keys, channel, id, t) end
 t.status, t.attempt, t.updated, t.finisher = to, attempt, NOW_MS, verb == "done" and display or "-"
 if reason ~= "" then redis.call("HSET", texts, id .. " reason", reason) else redis.call("HDEL", texts, id .. " reason") end
 if result ~= "" then redis.call("HSET", texts, id .. " result", result) else redis.call("HDEL", texts, id .. " result") end
-if keep_task(tasks, ready, id, t) and t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. id) end
+if keep_task(tasks, ready, id, t) then ring_owner(bell, channel, id, t) end
 local freed, begun, waiting = ripple(tasks, links, ready, id, channel, bell, live)
 return remember(idem, keep, {"ok", "moved", name, t.id, to, late, freed, begun, waiting, attempt})

@@ -2,7 +2,7 @@
 -- is taken in the same step, so that each caller gets another one; one that ran out is recovered, and the audit names whose it was.
 -- Replies: as task_claim gives it {"ok", how, ...}; without claim {"ok", "next", name, id} {"again", reply} {"not_you", ...} {"no_channel", channel}
 -- {"damaged", name} {"nothing_ready", name}
--- with: idem, speak, head, stand, audit, task, board, holder, lease
+-- with: idem, agent, speak, head, stand, damage, audit, task, board, holder, lease
 local world, heads, agents, tasks, texts, ready, leases, leased, audits, idem, live, scratch = unpack(KEYS)
 local channel, me, token, agent, keep, claim, ttl, reason = unpack(ARGV)
 local keys = {world = world, tasks = tasks, texts = texts, ready = ready, leases = leases, leased = leased, audits = audits, live = live}

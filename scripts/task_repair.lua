@@ -1,6 +1,6 @@
 -- Check the indexes of a board against its records, and make them anew where they differ. Records that redischat did not write are named, not touched.
 -- Replies: {"ok", name, tasks, mended (index, how many differed, in turn), damaged (ids)} {"not_you", ...} {"no_channel", channel}
--- with: speak, head, stand, task, board, counter
+-- with: agent, speak, head, stand, task, board, counter
 local world, heads, agents, tasks, texts, links, ready, leases, leased, claims, scratch = unpack(KEYS)
 local channel, me, token, agent = unpack(ARGV)
 
@@ -8,7 +8,7 @@ redis.call("DEL", scratch) -- settles: must work when memory is full
 local display, name = stand(agents, heads, channel, me, token, agent)
 if not display then return name end
 local flat, count, highest, damaged, mended = redis.call("HGETALL", tasks), 0, 0, {}, {}
-local found, linked, holds = {}, {}, {}
+local found, linked = {}, {}
 for i = 1, #flat, 2 do
     local t = task_of(flat[i + 1])
     if t and string.lower(t.id) == flat[i] then found[flat[i]], count, highest = t, count + 1, math.max(highest, t.token) else table.insert(damaged, flat[i]) end

@@ -4,7 +4,7 @@
 -- {"task_invalid_transition", name, id, status, to} {"task_dependency_not_ready", name, id, waits for} {"task_unknown_dependency", name, dependency}
 -- {"task_dependency_cycle", name, id, cycle} {"lease_recovery_required", name, id, holder, expires_ms}
 -- {"lease_owner_mismatch", name, id, holder, expires_ms} {"lease_mutation_required", name, id}
--- with: request, speak, head, stand, audit, task, load, board, holder, foreign, cycle
+-- with: request, agent, speak, head, stand, damage, audit, task, load, board, holder, foreign, cycle
 local heads, agents, tasks, texts, links, ready, audits, idem, live = unpack(KEYS)
 local channel, me, token, agent, keep, id, bell = unpack(ARGV)
 -- then ARGV: field value, repeated (title branch files_hint acceptance as texts; owner priority depends_on status as words)
@@ -50,14 +50,14 @@ if new.depends_on then
         local left = string.gsub(redis.call("HGET", links, other) or ",", "," .. string.gsub(id, "%p", "%%%0") .. ",", ",", 1)
         if left == "," then redis.call("HDEL", links, other) else redis.call("HSET", links, other, left) end
     end
-    for _, other in ipairs(deps) do redis.call("HSET", links, other, (redis.call("HGET", links, other) or ",") .. id .. ",") end
+    for _, other in ipairs(deps) do link(links, other, id) end
     t.deps = #deps > 0 and table.concat(deps, ",") or "-"
 end
 if to == "open" and t.status == "in_progress" then t.attempt = t.attempt + 1 end
 t.finisher = to == "done" and (t.status ~= "done" and display or t.finisher) or "-"
 t.owner, t.priority, t.status, t.updated = new.owner or t.owner, tonumber(new.priority) or t.priority, to, NOW_MS
 local starts = keep_task(tasks, ready, id, t) or (new.owner and redis.call("ZSCORE", ready, id))
-if starts and t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. id) end
+if starts then ring_owner(bell, channel, id, t) end
 local freed, begun, waiting = "", "", ""
 if new.status then freed, begun, waiting = ripple(tasks, links, ready, id, channel, bell, live) end
 return keep_answer(idem, keep, what, {"ok", name, t.id, to, table.concat(order, ","), freed, begun, waiting})

@@ -13,8 +13,12 @@ from pathlib import Path
 import fakeredis
 import pytest
 from cli import serving, town_at
+from folders import Chat, fake_server, real_server
 from proxies import Proxy
 from seats import Seats
+from waiting import state_directory
+
+from redischat.calls.call import plain
 
 REPO = Path(__file__).parent.parent
 HOME = Path.home()
@@ -23,7 +27,7 @@ KEPT = (
     HOME / ".codex" / "hooks.json", HOME / ".gemini" / "settings.json", HOME / ".config" / "opencode", HOME / ".config" / "redischat",
 )  # fmt: skip
 STATE = HOME / ".local" / "state" / "redischat"
-CLEARED = ("REDISCHAT_", "CLAUDE_", "CODEX_", "REDIS_URL")
+CLEARED = ("REDISCHAT_", "CLAUDE_", "CODEX_", "GEMINI_", "REDIS_URL")
 
 
 def fingerprint():
@@ -98,6 +102,29 @@ async def seated(request):
             return seats
 
         yield at
+
+
+@pytest.fixture(scope="module", params=[pytest.param(real_server, marks=pytest.mark.real), fake_server], ids=["real", "fake"])
+def folder_server(request):
+    """A server behind a socket, of either kind, for tests of folders."""
+    with request.param() as url:
+        yield url
+
+
+@pytest.fixture
+def chat(folder_server):
+    """A broker with nothing in it, as tests of folders talk to it."""
+    found = Chat(folder_server)
+    found.wire.run(plain("FLUSHALL"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def home():
+    """A state directory for an embedded broker, which ends with it."""
+    with state_directory() as path:
+        yield path
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cli import Person
 
 from redischat import Client
@@ -47,6 +49,14 @@ def worded(name, found):
     call = found.get("input", {})
     tool = {"tool_name": call["tool"], "tool_input": found.get("args") or call.get("args")} if "tool" in call else {}
     return {"hook_event_name": OPENCODE.get(kind, ""), "cwd": RECORDED_HOME, "project": RECORDED_HOME, **tool}
+
+
+def apart(*spaces):
+    """What stands before a command that is to run in namespaces of its own (--net, --mount)."""
+    words = ["unshare", *(() if os.geteuid() == 0 else ("--map-root-user",)), *spaces]
+    if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip(f"no namespace to be had ({' '.join(spaces)})")
+    return words
 
 
 class Fired:

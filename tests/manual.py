@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from making import page
 
 from redischat.cli.verbs import COMMON, DURABLE, VERBS
 from redischat.errors import events, leases, paths, tasks, tree
@@ -100,15 +101,5 @@ def _errors() -> str:
     return "\n".join(rows) + "\n"
 
 
-def main() -> int:
-    """Write the page, or with --check compare it."""
-    made = manual()
-    fresh = TARGET.exists() and TARGET.read_text("utf-8") == made
-    if "--check" not in sys.argv:
-        TARGET.write_text(made, "utf-8")
-    sys.stdout.write(f"{'fresh' if fresh else 'stale'} {TARGET.name}\n")
-    return int("--check" in sys.argv and not fresh)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(page(TARGET, manual()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from making import page
 
 import redischat
 from redischat import AsyncClient
@@ -109,15 +110,5 @@ def _marked(text: str) -> str:
     return re.sub(r":\w+:`([^`]+)`", r"`\1`", text.replace("``", "`"))
 
 
-def main() -> int:
-    """Write the page, or with --check compare it."""
-    made = reference()
-    fresh = TARGET.exists() and TARGET.read_text("utf-8") == made
-    if "--check" not in sys.argv:
-        TARGET.write_text(made, "utf-8")
-    sys.stdout.write(f"{'fresh' if fresh else 'stale'} {TARGET.name}\n")
-    return int("--check" in sys.argv and not fresh)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(page(TARGET, reference()))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import test_interop
 from cli import scratch
-from waiting import servers, wait_until
+from waiting import in_group, servers, wait_until
 
 from redischat.cli.bench_rows import Row, at_least, at_most, paired, percentile
 
@@ -40,14 +40,6 @@ def started(place, *words, **more):
 
 def left(place):
     return [*(place / "tmp").iterdir(), *place.glob("state*")]
-
-
-def in_group(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_percentiles_and_paired_ratios():

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from folders import AMY, BOB, KEYS, NOBODY, Chat, by_hand, export, fake_server, import_folder, native, real_server, tree
+from folders import AMY, BOB, KEYS, NOBODY, by_hand, export, import_folder, native, tree
 
 from redischat.calls import claims, imports, paths, tasks
 from redischat.calls.call import Caller, Listen, Once, plain
@@ -24,20 +24,6 @@ from redischat.repository import Repository
 
 AT, LATER, AGO = "2026-02-03T04:05:06+00:00", "2999-01-01T00:00:00+00:00", "2026-02-03T05:00:00+01:00"
 REPO = Repository("github.com/team/dock", "--repo", "")
-
-
-@pytest.fixture(scope="module", params=[pytest.param(real_server, marks=pytest.mark.real), fake_server], ids=["real", "fake"])
-def folder_server(request):
-    with request.param() as url:
-        yield url
-
-
-@pytest.fixture
-def chat(folder_server):
-    found = Chat(folder_server)
-    found.run(plain("FLUSHALL"))
-    yield found
-    found.close()
 
 
 @pytest.fixture

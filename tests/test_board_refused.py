@@ -8,11 +8,10 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
-from folders import AMY, KEYS, Chat, fake_server, native, tree
+from folders import AMY, KEYS, fake_server, native, tree
 from test_board_files import AT, LATER, a_lease, a_lock, a_task, brought, codes, leased, listed, put
 
 from redischat.calls import claims
-from redischat.calls.call import plain
 from redischat.errors import leases, paths, tasks
 from redischat.errors import tree as every
 from redischat.flows import paths as locking
@@ -23,14 +22,6 @@ from redischat.folder import disk
 def folder_server():
     with fake_server() as url:
         yield url
-
-
-@pytest.fixture
-def chat(folder_server):
-    found = Chat(folder_server)
-    found.run(plain("FLUSHALL"))
-    yield found
-    found.close()
 
 
 @pytest.fixture

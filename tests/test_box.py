@@ -220,6 +220,25 @@ def test_the_users_are_made_once_and_talk(box):
         assert lynx("pending", code=5).error == "BROKER_NOT_ALLOWED", "a revoked user does not come back"
 
 
+def test_a_replica_that_cannot_be_told_is_named_and_does_not_keep_the_box_from_starting(box):
+    nowhere, data = str(free_port()), os.path.join(box.root, "replica")
+    os.makedirs(data)
+    words = [
+        os.path.join(box.path, box.binary), "--port", "0", "--unixsocket", os.path.join(data, "s"), "--dir", data, "--save", "", "--replicaof", "127.0.0.1", str(box.port),
+        "--masteruser", "admin", "--masterauth", SECRETS["REDISCHAT_ADMIN_PASSWORD"], "--replica-announce-port", nowhere,
+    ]  # fmt: skip
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as replica:
+        try:
+            wait_until(lambda: box.admin().execute_command("ROLE")[2], "the broker has a replica", 30)
+            done = box.run("init")
+        finally:
+            replica.kill()
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("USER_NOT_EVERYWHERE") == 3, "add, update, list"
+    assert f"127.0.0.1:{nowhere}" in done.stderr
+    assert "mcp:" in Path(box.root, "users", "mcp.env").read_text("utf-8")
+
+
 def test_a_new_password_in_the_file_is_the_admins_after_a_restart(box):
     assert box.run("init").returncode == 0
     box.stop()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import servers, state_directory, wait_until
+from waiting import servers, wait_until
 
 from redischat.broker import admin, ask, binary, lock, served, start
 from redischat.broker.launch import LOG_BYTES
@@ -19,18 +19,6 @@ from redischat.errors.broker import BrokerStuck, NotAllowed
 
 pytestmark = pytest.mark.real
 IMPATIENT = 0.5  # where a wait is known to be in vain
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch):
-    for name in (binary.NAMED_BY, start.FSYNC_BY, start.SANDBOX_BY):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def home():
-    with state_directory() as path:
-        yield path
 
 
 def say(home, *words):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import end_servers, servers, state_directory
+from waiting import end_servers, servers
 
 from redischat.broker import admin, binary, served, start
 from redischat.broker.place import Place
@@ -36,18 +36,6 @@ while True:
     line.sendall(b"+PONG\\r\\n" if os.path.exists(sys.argv[0] + ".ready") else b"-LOADING data\\r\\n")
     line.close()
 """
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch):
-    for name in (binary.NAMED_BY, start.FSYNC_BY, start.SANDBOX_BY):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def home():
-    with state_directory() as path:
-        yield path
 
 
 @pytest.fixture

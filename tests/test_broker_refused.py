@@ -9,9 +9,9 @@ import subprocess
 import time
 
 import pytest
-from waiting import end_servers, servers, state_directory
+from waiting import end_servers, servers
 
-from redischat.broker import admin, binary, lock, served, start
+from redischat.broker import admin, ask, lock, served, start
 from redischat.broker.place import SOCKET_BYTES, Place
 from redischat.errors.broker import BrokerNotStarted, Sandboxed
 from redischat.settings import host
@@ -19,18 +19,6 @@ from redischat.settings import host
 pytestmark = pytest.mark.real
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch):
-    for name in (binary.NAMED_BY, start.FSYNC_BY, start.SANDBOX_BY):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def home():
-    with state_directory() as path:
-        yield path
 
 
 @pytest.fixture
@@ -130,7 +118,7 @@ def test_an_unknown_fsync_is_refused(home, monkeypatch):
 
 
 def test_in_a_sandbox_nothing_is_started(home, monkeypatch):
-    monkeypatch.setenv(start.SANDBOX_BY, "1")
+    monkeypatch.setenv(ask.SANDBOX_BY, "1")
     with pytest.raises(Sandboxed):
         start.ensure(home)
     assert os.listdir(home) == []
@@ -138,7 +126,7 @@ def test_in_a_sandbox_nothing_is_started(home, monkeypatch):
 
 def test_a_server_that_can_be_reached_is_found_in_a_sandbox_too(home, monkeypatch):
     url = start.ensure(home)
-    monkeypatch.setenv(start.SANDBOX_BY, "1")
+    monkeypatch.setenv(ask.SANDBOX_BY, "1")
     assert start.ensure(home) == url
 
 

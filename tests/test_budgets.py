@@ -102,7 +102,7 @@ async def test_the_roster_and_who_show_it(sit):
 )
 async def test_what_is_no_budget_is_refused(sit, given):
     amy, _ = await sit.pair()
-    with pytest.raises(errors.BadText):
+    with pytest.raises((errors.BadText, errors.Usage)):
         await amy.budget("dock", **given)
 
 

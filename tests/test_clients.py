@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
+import pickle
 import re
 import subprocess
 import sys
+from contextlib import aclosing
 from typing import Any
 
 import fakeredis
@@ -15,10 +18,8 @@ import unasync
 
 import redischat
 from redischat import AsyncClient, Client
-from redischat.errors import (
-    ChannelClosed,
-    Usage,
-)
+from redischat.errors import ChannelClosed, Usage
+from redischat.errors.paths import PathLockConflict
 from redischat.settings import Settings, write_pairs
 
 
@@ -80,11 +81,30 @@ def test_both_clients_have_the_same_verbs_with_the_same_parameters_and_words():
         assert member.__doc__, f"{name} says nothing"
 
 
+@pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy], ids=["sent", "copied"])
+async def test_what_is_given_and_what_is_raised_can_be_sent_to_another_process(sit, copied):
+    amy, bob = await sit.pair()
+    await amy.task_create("dock", "parse")
+    await amy.post("dock", "hi")
+    async with amy.lock("dock", "a", repo="team/x") as lock, bob.claim_task("dock") as task, aclosing(bob.listen("dock")) as listening:
+        message = await anext(listening)
+        for one in (getattr(lock, "chat", lock), getattr(task, "chat", task), message, await amy.history("dock")):
+            found = copied(one)
+            assert isinstance(one, type(found))
+            assert {name: getattr(found, name) for name in type(found).model_fields} == {name: getattr(one, name) for name in type(found).model_fields}
+        with pytest.raises(PathLockConflict) as refused:
+            await bob.lock("dock", "a", repo="team/x")
+    again = copied(refused.value)
+    assert (type(again), again.facts, str(again)) == (PathLockConflict, refused.value.facts, str(refused.value))
+
+
 def test_a_channel_object_has_each_verb_that_takes_a_channel():
     firsts = {name: [*inspect.signature(verb).parameters][1:2] for name, verb in public(Client).items() if callable(verb)}
     verbs = {name for name, first in firsts.items() if first in (["channel"], ["channels"])}
     amy = Client(redis=fakeredis.FakeRedis(decode_responses=True), agent="amy")
-    assert {name for name, verb in vars(amy.channel("dock")).items() if callable(verb)} - {"chat"} == verbs
+    found = {name: verb for name, verb in vars(amy.channel("dock")).items() if callable(verb) and name != "chat"}
+    assert found.keys() == verbs
+    assert all(verb.__doc__ == getattr(Client, name).__doc__ for name, verb in found.items()), "help() tells of something else"
 
 
 def test_a_substitution_that_is_no_longer_used_is_refused(monkeypatch, capsys):

@@ -124,7 +124,7 @@ async def test_what_was_removed_unread_is_told_once_with_its_number(sit):
     assert (got.gap, got.notes[0].first, [one.seq for one in got]) == (10, 21, list(range(21, 31)))
     assert (await amy.post("dock", "goes on")).seq == 31
     assert (await bob.read("dock")).gap == 0
-    assert (await amy.history("dock")).older == 20
+    assert (await amy.history("dock")).older == 0
 
 
 async def test_when_everything_unread_was_removed_that_is_told_too(sit):
@@ -147,6 +147,16 @@ async def test_a_reader_that_dies_loses_nothing_and_the_repeat_is_marked(sit):
     assert [(one.body, one.repeat) for one in await sit("bob").read("dock")] == [("one", True), ("two", False)]
     await take.__aexit__(None, None, None)  # an ack that is late counts, and changes nothing now
     assert await bob.pending() == []
+
+
+async def test_what_a_loop_was_left_with_comes_again_at_once_when_its_client_disconnected(sit):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "hi")
+    listening = bob.listen("dock")  # whoever breaks out of it, or fails in its body, closes nothing
+    assert (await anext(listening)).body == "hi"
+    await bob.disconnect()
+    assert [(one.body, one.repeat) for one in await sit("bob").read("dock")] == [("hi", True)]
+    await listening.aclose()
 
 
 async def test_more_than_one_page_is_read_page_by_page_whole(sit):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import state_directory, wait_until
+from waiting import in_group, state_directory, wait_until
 
 from redischat.broker.start import ensure
 from redischat.calls.call import plain
@@ -90,14 +90,6 @@ def test_an_interrupted_demo_leaves_nothing_either(place, end):
     assert "INTERRUPTED" in said
     assert nothing_is_left(wire, scratch)
     wait_until(lambda: not in_group(run.pid), "its agents' processes are gone")
-
-
-def in_group(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_demo_that_fails_midway_leaves_nothing_either(place, monkeypatch):

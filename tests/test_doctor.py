@@ -14,6 +14,7 @@ from newcomers import TICK, Newcomer, newcomers, program, tree
 
 from redischat.__main__ import quick
 from redischat.hook import build
+from redischat.hook import session as cards
 from redischat.install import record
 
 pytestmark = pytest.mark.real
@@ -214,6 +215,14 @@ def test_hookcfg_08_codex_knows_three_states_and_the_approval_is_asked_of_the_us
     assert doctor(person, OK, "--harness", "codex")["codex trust"][0][0] == "ok"
 
 
+def test_what_another_project_has_to_approve_of_is_no_fault_of_this_one(started, town):
+    program(town, "codex", "codex-cli 0.171.0")
+    Newcomer(town, "other")("setup", "dock", "--as", "bob", "--harness", "codex", "--no-mcp")
+    assert not [name for name in doctor(started, OK) if name.startswith("codex")]
+    started("install", "--harness", "codex")
+    assert "codex trust" in wrong(doctor(started, WRONG, "--harness", "codex"))
+
+
 def test_an_interpreter_that_is_gone_is_told_and_mended(started):
     text = started.settings.read_text()
     started.settings.write_text(text.replace('"command": "/', '"command": "/gone/', 1))
@@ -304,6 +313,16 @@ def test_a_name_that_another_session_holds_is_told_with_who_and_since_when(start
     Person(town, started.directory, REDISCHAT_SESSION="another")("identify", "amy", "--take-over", "--force", "--reason", "test")
     (row,) = wrong(doctor(started, WRONG))["identity"]
     assert "is held by another session (another on " in row[1]
+
+
+@pytest.mark.parametrize(("silent_ms", "state"), [(0, "WRONG"), (90_000, "note")])
+def test_a_session_whose_card_is_gone_is_to_start_anew_and_one_that_gives_no_sign_is_no_fault(started, town, real, silent_ms, state):
+    started("waker", "stop")  # it speaks for the session until it looks again
+    os.unlink(cards.path_of(town.state, SESSION))
+    presence(real, SESSION, active=now_ms(real) - silent_ms, beat=now_ms(real) - silent_ms)
+    (row,) = doctor(started, None)["doorbell"]
+    assert row[0] == state.lower(), row
+    assert row[2] == ("claude --continue" if state == "WRONG" else None), row
 
 
 # Remedies and the fingerprint.

@@ -482,7 +482,7 @@ def test_following_shows_events_as_they_come_until_interrupted(town):
     assert json.loads(follower.stdout.readline())["status"] == "idle"
     wait_until(lambda: (town.server.ask("HGET", MARKS, "lynx") or "").startswith("2 "), "what was shown is marked")
     follower.send_signal(signal.SIGINT)
-    assert follower.wait(20) == 0
+    assert follower.wait(20) == 0, follower.stderr.read()
     assert lynx("event", "read", "dock", "--new").lines == []
 
 
@@ -541,7 +541,7 @@ def test_following_ends_with_the_channel(town):
     channel = "rc1:{default}:live:dock"
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", channel)[1] == 1, "lynx follows")
     heron("delete", "dock", "--yes")
-    assert follower.wait(20) == 0
+    assert follower.wait(20) == 0, follower.stderr.read()
 
 
 def test_what_could_not_be_shown_stays_new(town):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from redischat import names
 from redischat.errors import BadText
 from redischat.folder import disk, form
+from redischat.keys import LAST_NUMBER
 
 
 def test_a_message_is_a_markdown_file_with_front_matter():
@@ -116,7 +117,7 @@ AUDIENCES = st.one_of(
 )
 
 
-@given(NASTY, GIVEN, GIVEN, GIVEN, NAME, AUDIENCES, st.sampled_from(form.KINDS), st.integers(1, form.LAST_NUMBER), st.none() | st.integers(1, 99))
+@given(NASTY, GIVEN, GIVEN, GIVEN, NAME, AUDIENCES, st.sampled_from(form.KINDS), st.integers(1, LAST_NUMBER), st.none() | st.integers(1, 99))
 @example("---\n---\n", "---", "notice.", " ", "all", (["none", "all"], ["none", "all"]), "notice", 10_000, None)
 @example("", None, None, None, "a", (None, "none"), "audit", 1, None)
 def test_nothing_is_lost_on_the_way_through_a_file(body, title, status, thread, sender, audience, kind, seq, reply_to):

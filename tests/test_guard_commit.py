@@ -79,6 +79,17 @@ def test_a_commit_of_what_another_holds_is_stopped_and_says_who(checkout):
     assert checkout.log() == ["first"]
 
 
+def test_the_way_out_of_a_stopped_commit_works_as_it_is_typed_where_it_was_typed(checkout):
+    checkout.hold("docs/two words.md")
+    checkout.write("docs/two words.md")
+    checkout.git("add", "-A")
+    for said in (
+        checkout.commit(code=1, cwd=os.path.join(checkout.folder, "packages")),
+        checkout.lynx("guard", "check", code=3, cwd=os.path.join(checkout.folder, "packages")).err,
+    ):
+        assert "Wait for it: redischat lock dock '../docs/two words.md' --wait 600" in said
+
+
 def test_a_commit_of_free_files_and_of_ones_own_goes_through(checkout):
     checkout.hold("docs/two words.md")
     checkout.lynx("lock", "dock", "docs/free.md", *TTL)

@@ -40,6 +40,7 @@ def test_a_hook_with_nothing_to_say_imports_nothing_of_ours_and_little_of_python
 
 
 def test_a_delivery_imports_nothing_that_takes_its_time():
+    imported("import redischat.harness.entry")  # whoever compiles a source with \N{...} in it imports unicodedata
     assert not NEVER & imported("import redischat.harness.entry")
 
 

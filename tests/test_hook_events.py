@@ -191,6 +191,18 @@ def test_hookrt_01_a_session_that_starts_with_much_mail_is_told_how_much(scene):
     assert scene.mark()["heard"] == 0
 
 
+def test_a_session_is_told_of_as_many_unread_as_reading_would_give(scene):
+    scene.lynx.post("dock", "for nobody", to="none")
+    for number in range(3):
+        scene.lynx.post("dock", f"shown {number}", to="heron")
+    assert "shown 2" in scene.heron.works().text
+    scene.heron("say", "dock", "my own")
+    assert "#dock (1 unread)" in scene.heron.fire("SessionStart", source="compact").text
+    assert "  1 unread:" in scene.heron("setup", "dock", "--harness", "none").out
+    assert [one["body"] for one in scene.heron("read", "dock", "--json").records] == ["for nobody"]
+    assert "#dock;" in scene.heron.fire("SessionStart", source="compact").text.replace("#dock\n", "#dock;")
+
+
 def test_cursor_08_old_mail_says_how_old_it_is(scene):
     for number in range(120):
         scene.lynx.post("dock", f"order {number}", to="heron")

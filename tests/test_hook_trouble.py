@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 from cli import serving, town_at
-from hooked import LIMIT_S, TICK, scene_in
+from hooked import LIMIT_S, TICK, apart, scene_in
+from waiting import wait_until
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolBatch", "Stop", "FileChanged", "SessionEnd")
 TOOL = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
@@ -55,9 +56,7 @@ def test_hookrt_02_a_broker_that_accepts_and_never_answers_costs_two_seconds_and
 
 
 def test_hookrt_02_a_name_service_that_hangs_costs_two_seconds_and_no_word(town):
-    alone = ["unshare", "--net", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net", "--mount"]
-    if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no namespace to be had in which the name service could hang")
+    alone = apart("--net", "--mount")
     with scene_in(town) as scene:
         card = next(Path(town.state, "sessions").glob("0a08b5c3*"))
         lines = [line for line in card.read_text("utf-8").splitlines() if not line.startswith("socket=")]
@@ -258,6 +257,36 @@ def test_path_09_a_path_is_the_same_from_whatever_folder(scene):
         assert "packages/ui/src/a.ts is locked by bob" in scene.heron.edit(spelt, cwd=str(place)).denied
         assert "packages/ui/src/a.ts is locked by bob" in scene.heron.types(f"echo x > {spelt}", cwd=str(place)).denied
     assert scene.heron.edit("src/a.ts").silent
+
+
+REMEDY = re.compile(r"(?:Wait for it|Take it over): (.*); or ask: redischat say")
+
+
+@pytest.mark.parametrize("name", ["a.ts", "two words.ts", "-dash", "it's $(touch pwned).ts"])
+@pytest.mark.parametrize("place", ["", "packages/ui", "elsewhere"])
+def test_the_way_out_of_a_refusal_works_as_it_is_typed_from_where_the_agent_is(scene, name, place):
+    """A relative path typed from another folder would lock another file, and the agent would believe it has this one."""
+    target = Path(scene.heron.directory, "packages", "ui", name)
+    target.parent.mkdir(parents=True)
+    cwd = Path(scene.town.root, "other") if place == "elsewhere" else Path(scene.heron.directory, place)
+    cwd.mkdir(exist_ok=True)
+    holder = scene.locked(f"./packages/ui/{name}")
+    denied = scene.heron.edit(str(target), cwd=str(cwd)).denied
+    (typed,) = REMEDY.findall(denied)
+    holder("unlock", "dock", "--all")
+    done = scene.heron.shell(f"cd {shlex.quote(str(cwd))} && {typed.replace('redischat ', '$RC ')}")
+    assert done.code == 0, (typed, done)
+    (lock,) = scene.heron("locks", "--mine", "--json").records
+    assert lock["paths"] == [f"packages/ui/{name}"], typed
+    assert scene.heron.edit(str(target), cwd=str(cwd)).silent
+
+
+def test_a_lock_that_ran_out_is_taken_over_and_not_waited_for(scene):
+    scene.locked("a.py", by="bob", ttl=1)
+    wait_until(lambda: "its lease ran out" in scene.heron.edit("a.py").denied, "it has run out")
+    (typed,) = REMEDY.findall(scene.heron.edit("a.py").denied)
+    assert "Take it over: redischat recover dock a.py --reason WHY" in scene.heron.edit("a.py").denied
+    assert scene.heron.shell(typed.replace("redischat ", "$RC ")).code == 0
 
 
 def test_ident_01_a_subagent_is_told_nothing_marks_nothing_and_may_not_take_its_parents_mail(scene):

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, by_hand, export, fake_server, import_folder, native, real_server, stored, talked, tree, unread
+from folders import AMY, BOB, KEYS, NOBODY, a_record, by_hand, export, import_folder, native, stored, talked, tree, unread
 
 from redischat.calls import agents, channels, messages
 from redischat.calls.call import Caller, Once, plain
@@ -16,20 +16,6 @@ from redischat.flows import channels as rooms
 from redischat.flows import messages as talk
 from redischat.flows import transcript
 from redischat.flows.importing import PAGE
-
-
-@pytest.fixture(scope="module", params=[pytest.param(real_server, marks=pytest.mark.real), fake_server], ids=["real", "fake"])
-def folder_server(request):
-    with request.param() as url:
-        yield url
-
-
-@pytest.fixture
-def chat(folder_server):
-    found = Chat(folder_server)
-    found.run(plain("FLUSHALL"))
-    yield found
-    found.close()
 
 
 def test_what_was_exported_comes_back_whole(chat, tmp_path):

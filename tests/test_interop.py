@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, real_server
+from folders import AMY, BOB, KEYS, NOBODY, a_record, real_server
 
 from redischat.calls import claims, paths
-from redischat.calls.call import Once, plain
+from redischat.calls.call import Once
 from redischat.calls.paths import Wanted
 from redischat.flows import channels as rooms
 from redischat.flows import fields, transcript
@@ -86,14 +86,6 @@ def peer(peer_site, tmp_path):
 def folder_server():
     with real_server() as url:
         yield url
-
-
-@pytest.fixture
-def chat(folder_server):
-    found = Chat(folder_server)
-    found.run(plain("FLUSHALL"))
-    yield found
-    found.close()
 
 
 POSTS = [

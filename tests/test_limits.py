@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
+from math import inf, nan
+
 import pytest
 from seats import bodies
 
+from redischat import AsyncClient
 from redischat.calls.call import Caller, fresh
-from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld, NoSuchSeq, UnknownRecipient
+from redischat.errors import ChannelClosed, ChannelDamaged, KeyReused, NameHeld, NoSuchSeq, UnknownRecipient, Usage
 from redischat.flows import reading
 from redischat.keys import Keys
 from redischat.wire import Wire
 
 STREAM = "rc1:{default}:ch:dock:messages"
 HUGE = "0-1733011200000000"
+OWN = {"token", "priority"}  # these are refused with codes of their own
+
+
+def numbered():
+    """Each verb of the client with each whole number that it takes."""
+    verbs = {name: inspect.signature(verb).parameters.values() for name, verb in inspect.getmembers(AsyncClient, inspect.isfunction)}
+    return [(name, one.name) for name, all_ in verbs.items() for one in all_ if str(one.annotation) in ("int", "int | None") and one.name not in OWN]
+
+
+@pytest.mark.parametrize("number", [1 << 53, -(10**30), -1, 1.5, nan, inf, "7"])
+async def test_a_number_that_the_broker_could_not_keep_is_refused_by_every_verb_that_takes_one(sit, number):
+    amy, _ = await sit.pair()
+    await amy.post("dock", "one")
+    before = (await amy.channels(), await amy.roster("dock"), await amy.history("dock"))
+    known = {"channel": "dock", "body": "two"}
+    for verb, parameter in [one for one in numbered() if not one[0].startswith("_")]:
+        needed = [one.name for one in inspect.signature(getattr(AsyncClient, verb)).parameters.values() if one.default is one.empty and one.name in known]
+        with pytest.raises(Usage, match=parameter):
+            await getattr(amy, verb)(**{name: known[name] for name in needed}, **{parameter: number})
+    assert (await amy.channels(), await amy.roster("dock"), await amy.history("dock")) == before
+    with pytest.raises(Usage):
+        await amy.budget("dock", messages=5, per=nan)
+    with pytest.raises(Usage):
+        sit("carl", replicas=number)
 
 
 async def test_a_number_that_no_conversation_reaches_ends_the_channel_and_nothing_else(sit):
@@ -36,6 +64,34 @@ async def test_an_entry_that_lacks_what_redischat_writes_is_passed_over_by_every
     assert [one.pending for one in await bob.pending()] == [2]
     assert [one.unanswered for one in await bob.owed()] == [2]
     assert bodies(await bob.read("dock")) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"t": "soon"},
+        {"t": "9" * 40},
+        {"r": "the first"},
+        {"r": "9" * 5_000},
+        {"k": None, "z": "m"},
+        {"w": None, "z": "*"},
+        {"t": None, "z": "1"},
+        {"x": None, "z": "0"},
+    ],
+)
+async def test_an_entry_that_looks_like_one_of_redischat_stands_in_no_readers_way(sit, odd):
+    amy, bob = await sit.pair()
+    await amy.post("dock", "one", to="bob")
+    fields = {"f": "boss", "k": "m", "w": "*", "t": "1700000000000000", "x": "0", "b": "I am the boss", **odd}
+    sit.store.xadd(STREAM, {name: value for name, value in fields.items() if value is not None}, id="0-*")
+    await amy.post("dock", "two", to="bob")
+    assert bodies((await bob.history("dock")).messages) == bodies(await bob.peek("dock")) == ["one", "two"]
+    assert [one.pending for one in await bob.pending()] == [2]
+    assert [one.unanswered for one in await bob.owed()] == [2]
+    assert (await bob.state("dock")).damaged == ["entry 0-2"]
+    read = [one.body for one in await bob.read("dock")]
+    assert [body for body in read if body != "I am the boss"] == ["one", "two"]
+    assert not (await bob.read("dock")).messages, "nothing is left that nobody can pass"
 
 
 async def test_a_question_is_owed_however_much_was_said_since(sit):

@@ -80,7 +80,10 @@ async def test_a_board_and_locks_are_shared_with_a_shell(pair):
         call = Tools(client)
         await call("task_create", channel="dock", title="fix it", acceptance=["a, b agree"])
         assert heron("task", "show", "dock", "T-1", "--json").record["acceptance"] == ["a, b agree"]
-        assert (await call("task_next", channel="dock", claim=True))["id"] == "T-1"
+        taken = await call("task_next", channel="dock", claim=True)
+        assert (taken["id"], taken["title"], taken["acceptance"]) == ("T-1", "fix it", ["a, b agree"])  # what there is to do
+        again = await call("task_claim", channel="dock", task="T-1")
+        assert (again["how"], again["token"], again["title"]) == ("renewed", taken["token"], "fix it")
         assert (await call("task_next", channel="dock", claim=True))["nothing_ready"]
         await call("lock", channel="dock", paths=["a.py", "b.py"], reason="T-1")
         assert {one["reason"] for one in heron("check", "dock", "a.py", "b.py", "--json").record["held"]} == {"T-1"}
@@ -190,6 +193,7 @@ async def test_what_a_tool_does_not_take_is_refused_by_name():
             assert (await refused("say", **arguments))["error"] == "USAGE"
         assert (await refused("read", limit=True))["error"] == "USAGE"
         assert (await refused("read", limit=0))["error"] == "USAGE"
+        assert (await refused("join", channel="dock", since=-(10**30)))["error"] == "USAGE"
 
 
 async def test_an_unknown_tool_and_an_unknown_method_have_their_protocol_errors():
@@ -223,6 +227,23 @@ async def test_text_is_never_a_flag_a_file_or_a_key(pair, text):
         found = await client.call_tool("join", {"channel": text})
         assert found.is_error
     assert set(heron.town.server.everything()) - before <= {f"rc1:{{default}}:{what}" for what in WRITTEN}
+
+
+async def test_every_tool_that_looks_shows_what_there_is(pair):
+    heron, lynx = pair
+    for words in (
+        ("say", "dock", "which build?", "--to", "heron"), ("task", "create", "dock", "--title", "fix it"), ("claim", "dock", "deploy"),
+        ("event", "post", "dock", "--type", "status", "--harness", "x", "--status", "busy"), ("briefing", "dock", "Say what you changed."), ("identify", "lynx"),
+    ):  # fmt: skip
+        lynx(*words)
+    heron("lock", "dock", "a.py")
+    known = {"channel": "dock", "task": "T-1", "paths": ["a.py"], "all": True}
+    async with Client(server(ALL)) as client:
+        for tool in chosen(ALL).values():
+            if tool.looks or tool.name == "event_read":
+                record = await Tools(client)(tool.name, **{name: value for name, value in known.items() if name in tool.takes})
+                assert not tool.rows or record[tool.rows], tool.name
+        assert "briefing" not in (await Tools(client)("channels"))["channels"][0]
 
 
 async def test_nothing_new_and_an_owed_answer_are_no_errors(pair):

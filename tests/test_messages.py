@@ -255,6 +255,16 @@ async def test_a_part_of_a_transcript_is_its_newest_end_or_what_follows_a_number
     assert len((await amy.history("dock")).messages) == 250
 
 
+async def test_a_part_of_a_transcript_says_how_many_older_messages_are_still_there(sit):
+    amy = sit("amy")
+    await amy.open("dock", max_messages=0)
+    for n in range(10):
+        await amy.post("dock", f"{n}")
+    await amy.retain("dock", 6, yes=True)
+    parts = [{"limit": 2}, {"limit": 9}, {"since": 8}, {"since": 7, "limit": 2}, {"since": 1}, {"since": 11}]
+    assert [(await amy.history("dock", **part)).older for part in parts] == [4, 0, 3, 2, 0, 6]
+
+
 async def test_agents_that_do_not_listen_are_not_heard_and_errors_say_which_code(sit):
     amy, _ = await sit.pair()
     with pytest.raises(ChatError) as no:

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from seats import in_thread, until
+from seats import bodies, in_thread, until
 
 from redischat import AsyncClient
-from redischat.errors import TimedOut
+from redischat.errors import TimedOut, Usage
 from redischat.errors.leases import LeaseConflict, LeaseStaleToken
 from redischat.errors.paths import PathLockConflict, PathLockNotFound, PathLockOwnerMismatch
 from redischat.errors.tasks import NothingReady
@@ -97,6 +97,27 @@ async def test_blocks_of_one_agent_that_overlap_share_the_lock_and_the_last_lets
     assert await held(amy) == []
 
 
+async def test_a_block_is_entered_once_so_that_none_runs_without_what_it_stands_for(sit):
+    amy, bob = await sit.pair()
+    await amy.task_create("dock", "parse")
+
+    async def refused(block):
+        with pytest.raises(Usage):
+            await (getattr(block, "__aenter__", None) or block.__enter__)()
+
+    async with amy.lock("dock", "a", repo=REPO) as lock, bob.claim_task("dock") as task:
+        await refused(lock)
+        await refused(task)
+        assert await held(bob) == [("Amy", ["a"])]
+    await refused(lock)
+    await refused(task)
+    batch = bob.take("dock")
+    async with batch as found:
+        assert bodies(found) == []
+    await amy.post("dock", "hi")
+    await refused(batch)
+
+
 async def test_a_block_may_stand_in_line(sit):
     amy, bob = await sit.pair()
     got = asyncio.Event()
@@ -163,6 +184,9 @@ async def test_a_task_whose_block_fails_goes_back_with_the_reason(sit):
 async def test_a_task_whose_block_fails_can_be_blocked_so_that_nobody_takes_it_again(sit):
     amy, bob = await sit.pair()
     await amy.task_create("dock", "x", task="A")
+    with pytest.raises(Usage):
+        async with bob.claim_task("dock", on_error="bloc"):
+            pytest.fail("a slip would let it be taken again and again")
     with pytest.raises(ZeroDivisionError):
         async with bob.claim_task("dock", on_error="block"):
             _ = 1 / 0

@@ -23,11 +23,11 @@ PREFIX = "rc1:{default}:"
 
 
 class Cancelled(Coroutine):
-    """A coroutine that is cancelled at its n-th await point: ``late``, when what it waits for there has just come, else before."""
+    """A coroutine that is cancelled at its n-th await point: ``late``, when what it waits for there has just come, else before; or "twice", while it settles, too."""
 
     def __init__(self, work, at, *, late):
-        self.work, self.at, self.late, self.count = work, at, late, 0
-        self.reached = False
+        self.work, self.at, self.late, self.count = work, at, late is True, 0
+        self.reached, self.again = False, late == "twice"
 
     def send(self, value):
         self.count += 1
@@ -42,7 +42,12 @@ class Cancelled(Coroutine):
         return waits_for
 
     def throw(self, *error):
-        return self.work.throw(*error)
+        waits_for = self.work.throw(*error)
+        if self.again and waits_for is not None:
+            self.again = False
+            task: Any = asyncio.current_task()
+            asyncio.get_running_loop().call_soon(task.cancel)
+        return waits_for
 
     def close(self):
         self.work.close()
@@ -73,7 +78,7 @@ async def everywhere(work, check, *, late, prepare=None):
     pytest.fail(f"more than {MOST} await points")
 
 
-both_ways = pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+both_ways = pytest.mark.parametrize("late", [False, True, "twice"], ids=["before", "after", "twice"])
 
 
 def nothing_is_held(sit):

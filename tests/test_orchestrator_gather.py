@@ -106,6 +106,18 @@ async def finished(chat, task, result):
     await chat.task_done("dock", task, result=result)
 
 
+async def test_a_gather_in_a_channel_that_was_deleted_and_opened_anew_is_a_new_one(sit):
+    for _ in range(2):
+        amy, bob, carl = await sit.trio()
+        gathering = asyncio.create_task(parts(amy.gather("dock", "daily", WORK, timeout=LONG)))
+        for worker in (bob, carl):
+            assert (await worker.wait("dock", timeout=LONG))[0].title == "daily"
+            async with worker.claim_task("dock", wait=LONG):
+                pass
+        assert [how for _, how, _ in told(await gathering)] == ["done", "done"]
+        await amy.delete("dock", yes=True)
+
+
 async def test_two_programs_that_gather_the_same_make_each_task_once(sit):
     amy, bob, carl = await sit.trio()
     both = [asyncio.create_task(parts(one.gather("dock", "round-1", WORK, timeout=LONG))) for one in (amy, sit("Amy"))]
@@ -139,7 +151,7 @@ async def test_agents_meet_at_a_barrier(sit):
     waiting.append(asyncio.create_task(bob.channel("dock").barrier("ready", 3, timeout=LONG)))
     await came(amy, "ready.bob")
     assert not any(one.done() for one in waiting)
-    met = await carl.barrier("dock", "ready", 3, timeout=LONG)
+    met = await carl.barrier("dock", "ready", "amy, bob,carl", timeout=LONG)
     assert (met.arrived, met.index) == (["Amy", "bob", "carl"], 2)
     assert [(await one).index for one in waiting] == [0, 1]
     assert (await sit("bob").barrier("dock", "ready", 3, timeout=0)).index == 1  # one that restarts does not wait again

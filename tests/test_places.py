@@ -181,3 +181,29 @@ def test_every_master_of_a_cluster_is_found_in_its_map_of_slots():
     route = Route(Place("redis+cluster://a,b"))
     slots = [[0, 5, ["a", 6379, "id"], ["r", 1, "id"]], [6, 9, ["", 7000, "id"]], [10, 11, ["a", 6379, "id"]]]
     assert nodes(route.masters(slots, A)) == [A, ("a", 7000)]
+
+
+def test_every_node_of_a_cluster_is_found_by_the_address_that_its_clients_use():
+    def shard(*rows):
+        return [
+            "slots",
+            [0, 5],
+            "nodes",
+            [[word for pair in {"ip": "10.0.0.1", "endpoint": "10.0.0.1", "health": "online", **one}.items() for word in pair] for one in rows],
+        ]
+
+    shards = [
+        shard({"port": 1}, {"port": 2, "tls-port": 3, "health": "fail"}),
+        shard({"port": 4, "endpoint": "box"}, {"port": 5, "endpoint": "?"}, {"port": 6, "endpoint": ""}, {"tls-port": 7}),
+    ]
+    found = Route(Place("redis+cluster://u:p@a,b")).nodes(shards, A)
+    assert nodes(found) == [("10.0.0.1", 1), ("10.0.0.1", 2), ("box", 4), ("10.0.0.1", 5), ("a", 6)]
+    assert {(one.user, one.password) for one in found} == {("u", "p")}
+    assert [one.shown for one in found][:2] == ["redis://10.0.0.1:1", "redis://10.0.0.1:2"]
+    assert nodes(Route(Place("rediss+cluster://a?ca=/c")).nodes(shards, A)) == [("10.0.0.1", 3), ("10.0.0.1", 7)]
+
+
+def test_a_pair_is_who_is_asked_and_all_whom_it_or_a_sentinel_knows():
+    route, known = Route(Place("redis+sentinel://a/chat")), [["name", "b", "ip", "b", "port", "6379"], ["ip", "c", "port", "7000"], ["ip", "a", "port", "6379"]]
+    assert nodes(route.pair(route.place.at(A), ["master", 1, [["b", "6379", "9"]]], known)) == [A, B, C]
+    assert nodes(route.pair(route.place.at(A), ["slave", "b", 6379, "connected", 1])) == [A]

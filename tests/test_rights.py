@@ -22,7 +22,7 @@ KEPT = {
     "scan": "workspaces, which goes without; the embedded broker's status; the demo", "unlink": "the demo, which takes its scratch workspace away",
     "info": "doctor and bench, which go without", "pubsub|shardnumsub": "the demo, at the embedded broker", "config|get": "the embedded broker's status",
     "shutdown": "server stop, at the embedded broker", "acl|getuser": "admin user", "acl|setuser": "admin user", "acl|deluser": "admin user", "acl|users": "admin user",
-    "cluster|slots": "workspaces, which goes without", "bgrewriteaof": "maintenance, at the embedded broker", "acl|save": "admin user", "client|kill": "admin user", "client|list": "admin user",
+    "cluster|slots": "workspaces, which goes without", "cluster|shards": "admin user", "bgrewriteaof": "maintenance, at the embedded broker", "acl|save": "admin user", "client|kill": "admin user", "client|list": "admin user",
 }  # fmt: skip
 SUBCOMMANDS = {
     "pubsub",

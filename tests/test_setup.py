@@ -315,16 +315,38 @@ def test_teardown_twice_is_once_and_setup_works_after_it(amy):
     assert amy("setup", "dock", "--as", "amy").lines[0].startswith("you are amy")
 
 
+@pytest.mark.parametrize("name", ["caf\udce9", "a\tb", "a\nb", "a=b"])
+def test_a_project_of_any_name_is_set_up_and_taken_down_without_a_trace(town, name):
+    """A folder from an old disk may be called what is no UTF-8."""
+    there = Newcomer(town, name)
+    before = folders(there.directory), tree(there.directory)
+    there("setup", "dock", "--as", "heron", "--harness", "claude")
+    assert "you are heron" in str(there.hook("SessionStart", session="of-heron", source="startup"))
+    there("teardown")
+    assert (folders(there.directory), tree(there.directory)) == before
+
+
 def test_a_file_that_another_project_counts_on_stays(town):
     program(town, "codex", "codex-cli 0.171.0")
     one, two = Newcomer(town, "one"), Newcomer(town, "two")
     for who, name in ((one, "heron"), (two, "lynx")):
         who("setup", "dock", "--as", name, "--harness", "codex")
     hooks = Path(town.env["HOME"]) / ".codex" / "hooks.json"
-    one("teardown")
-    assert "tick.py" in hooks.read_text()
+    before = hooks.read_bytes()
+    for words in (["uninstall", "--dry-run"], ["uninstall"], ["teardown"], ["uninstall"]):
+        said = one(*words).out
+        assert f"it stays: {two.directory} counts on it. All the same: redischat uninstall --harness codex" in said, (words, said)
+        assert hooks.read_bytes() == before, words
     two("teardown")
     assert not hooks.exists()
+
+
+def test_a_file_that_another_project_counts_on_goes_when_its_harness_is_named_and_says_for_whom_it_was(town):
+    one, two = Newcomer(town, "one"), Newcomer(town, "two")
+    for who, name in ((one, "heron"), (two, "lynx")):
+        who("setup", "dock", "--as", name, "--harness", "gemini")
+    assert f"{two.directory} counted on it, too: redischat install --harness gemini" in one("uninstall", "--harness", "gemini").out
+    assert not (Path(town.env["HOME"]) / ".gemini" / "settings.json").exists()
 
 
 def test_what_somebody_else_wrote_into_the_projects_file_stays(heron):

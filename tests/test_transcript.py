@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, by_hand, export, fake_server, import_folder, native, real_server, stored, talk, talked, tree, unread
+from folders import AMY, BOB, KEYS, NOBODY, Chat, a_record, by_hand, export, import_folder, native, stored, talk, talked, tree, unread
 from waiting import wait_until
 
 from redischat.calls import agents, messages
@@ -20,20 +20,6 @@ from redischat.flows import transcript
 from redischat.folder import disk, form
 
 LONG = 60.0  # seconds; ends much earlier
-
-
-@pytest.fixture(scope="module", params=[pytest.param(real_server, marks=pytest.mark.real), fake_server], ids=["real", "fake"])
-def folder_server(request):
-    with request.param() as url:
-        yield url
-
-
-@pytest.fixture
-def chat(folder_server):
-    found = Chat(folder_server)
-    found.run(plain("FLUSHALL"))
-    yield found
-    found.close()
 
 
 def test_a_channel_is_exported_as_files_that_say_what_it_says(chat, tmp_path):

@@ -52,12 +52,18 @@ def test_two_users_of_one_workspace_talk_and_work(dock):
     assert heron("workspaces").lines == ["team  (this one)"]
 
 
+def asleep(town, *marks, seconds=2):
+    """The server's row of the one connection with these marks, once it asked nothing for so long."""
+    rows = [row for row in town.server.ask("CLIENT", "LIST").splitlines() if all(mark in row for mark in marks)]
+    return rows[0] if rows and int(rows[0].partition("idle=")[2].split(" ")[0]) >= seconds else None
+
+
 def test_being_counted_wakes_nobody(town, dock):
     """Receipts and who ring to count who listens: a wait that sleeps asks the broker nothing for it."""
     heron, lynx = dock
     waits = lynx.start("wait", "dock", "--timeout", "60")
     wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", "rc1:{team}:ear:lynx")[1] == 1, "lynx waits")
-    line = next(row for row in town.server.ask("CLIENT", "LIST").splitlines() if "user=lynx" in row and "ssub=0" in row)
+    line = wait_until(lambda: asleep(town, "user=lynx", "ssub=0"), "it has looked, and sleeps")
     asked = line.partition("tot-cmds=")[2].partition(" ")[0]
     for _ in range(3):
         assert "waiting" in heron("who").out

@@ -137,6 +137,23 @@ def test_no_ring_is_lost_at_the_hand_over_and_none_is_told_twice(scene):
     assert woken == [1] * ROUNDS
 
 
+@pytest.mark.parametrize(("at", "left"), [(0, ["rung-3", "rung-9"]), (5, ["rung-5", "rung-9"])])
+def test_who_knows_less_than_a_ring_leaves_that_rings_mark(scene, at, left):
+    """Else a third one sees no mark, and wakes the session a second time."""
+    folder = Path(scene.town.state, "waiters", cards.file_name(scene.heron.id))
+    folder.mkdir(parents=True)
+    for ring_of in (3, 9):
+        (folder / f"rung-{ring_of}").touch()
+    asked(scene, at)
+    with waiter(scene, heard=False) as one:
+        if at:
+            assert ends(one)[0] == 2
+        else:
+            with waiter(scene):  # sends it home, so it has looked
+                assert ends(one) == (0, "")
+    assert sorted(name for name in os.listdir(folder) if name.startswith("rung")) == left
+
+
 def test_many_at_once_leave_one(scene):
     started = []
     try:

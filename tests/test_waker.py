@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cli import serving
@@ -24,7 +26,7 @@ from redischat.hook import alive, keep, wake
 from redischat.hook import session as cards
 from redischat.keys import Keys
 from redischat.settings import Settings, host, note_of, write_pairs
-from redischat.waker import run, station, world
+from redischat.waker import ending, run, station, world
 from redischat.wire import Wire
 
 pytestmark = pytest.mark.real
@@ -472,6 +474,36 @@ def test_a_session_whose_harness_is_gone_has_ended(dock, town):
     assert not cards.known(town.state, bob.id).get("ended")
 
 
+def test_a_session_taken_up_again_right_after_its_waker_ended_it_goes_on(dock, town, monkeypatch):
+    """A hook tells the broker first, and this host then; whatever the waker does in between."""
+    _, bob = dock
+    bob("SessionStart", source="startup")
+    card, clock, wire = cards.known(town.state, bob.id), [0.0], Wire(town.server.url)
+    over: Any = SimpleNamespace(wire=wire, keys=KEYS, host=host(), state_dir=town.state, over={bob.id: card})
+    monkeypatch.setattr(ending.time, "monotonic", lambda: clock[0])
+    cards.ended(town.state, bob.id, "gone")
+    settling = ending.Ending(over)
+
+    def later():
+        settling.settle(bob.id)
+        clock[0] += ending.SURE_S + 1
+        return record(town, bob.id)["state"]
+
+    assert [later(), later()] == ["idle", "ended"]
+    wire.run(sessions.begin(KEYS, bob.id, "bob", harness="claude", host=host(), pid=1, project="/p", way="file", state="working"))
+    assert later() == "working"
+    write_pairs(cards.path_of(town.state, bob.id), card)
+    assert [later(), later()] == ["working", "working"]
+    wire.close()
+
+
+def test_a_session_that_did_something_meanwhile_is_not_ended_for_what_it_was(dock, town):
+    _, bob = dock
+    bob("SessionStart", source="startup")
+    active = int(record(town, bob.id)["active"])
+    assert [ask(town, sessions.end(KEYS, bob.id, "bob", active_ms=at)) for at in (active - 1, active)] == [False, True]
+
+
 # Many brokers, odd cards.
 
 
@@ -547,13 +579,14 @@ def test_a_session_that_starts_starts_the_waker_and_does_not_wait_for_it(dock, t
         assert status(town.state)["pid"] == found["pid"]
 
 
-def test_a_session_that_goes_idle_without_a_waker_starts_one(dock, town):
+@pytest.mark.parametrize("at", [1, 4e9], ids=["long ago", "by a clock that was ahead"])
+def test_a_session_that_goes_idle_without_a_waker_starts_one(dock, town, at):
     amy, bob = dock
     with ended_at_last(town.state):
         bob("SessionStart", source="startup")
         os.kill(int(status(town.state)["pid"]), 9)
         wait_until(lambda: not wake.running(town.state), "it is gone")
-        os.utime(os.path.join(wake.folder(town.state), "status"), (1, 1))
+        os.utime(os.path.join(wake.folder(town.state), "status"), (at, at))
         bob("UserPromptSubmit", prompt="go on")
         bob("Stop")
         said(amy, "hello", "bob")
@@ -588,8 +621,8 @@ def test_a_stopped_waker_is_said_to_be_and_never_signalled(town):
         os.kill(pid, 19)
         refused = person("waker", "stop", code=4)
         assert refused.error == "TIMED_OUT"
-        assert str(pid) in refused.err
-        os.kill(pid, 18)
+        assert f"If it is stopped: kill -CONT {pid}" in refused.err
+        subprocess.run(["/bin/sh", "-c", refused.err.rpartition(": ")[2]], check=True)
         wait_until(lambda: not wake.running(town.state), "it closes when it goes on")
 
 
@@ -630,6 +663,9 @@ def test_it_ends_itself_when_nobody_is_there_for_long(town, monkeypatch):
 
 @pytest.mark.usefixtures("hurried")
 def test_whoever_only_looks_whether_there_is_one_keeps_none_from_starting(town, monkeypatch):
+    before = wake.lock(town.state)
+    assert before is not None
+    os.close(before)
     looking = wake.lock(town.state, shared=True)
     assert looking is not None
     told: list[str] = []
@@ -675,6 +711,38 @@ def test_one_that_is_asked_to_close_while_it_is_starting_closes(town, monkeypatc
     thread.join(5)
     assert not thread.is_alive()
     assert not Path(wake.folder(town.state), "close").exists(), "the next one is not sent away"
+
+
+def test_one_that_is_let_start_is_there_at_once_and_hears_who_asks_it_to_close(town):
+    """It is given the lock: else it would be missed by who looks, and by `waker stop`, until it has come up."""
+    person = town.person()
+    for _ in range(5):
+        assert wake.start(town.state)
+        assert wake.running(town.state)
+        assert not wake.start(town.state)
+        person("waker", "stop")
+        assert not wake.running(town.state)
+
+
+def test_one_that_was_starting_when_another_closed_is_asked_to_close_too(town, monkeypatch):
+    """As two sessions that start at once, and `waker stop` behind them: the second one waits for the lock, and does not see the request that the first one heard."""
+    monkeypatch.setattr(run, "TAKE_S", 20)
+    held = wake.lock(town.state)
+    assert held is not None
+    second = threading.Thread(target=run.main, args=(town.state,), daemon=True)
+    second.start()
+
+    def hear():
+        close = Path(wake.folder(town.state), "close")
+        wait_until(close.exists, "the first one is asked")
+        close.unlink()
+        os.close(held)
+
+    first = threading.Thread(target=hear, daemon=True)
+    first.start()
+    assert wake.stop(town.state)
+    second.join(5)
+    assert not second.is_alive()
 
 
 def test_a_request_to_close_that_nobody_heard_ends_no_later_waker(town, monkeypatch):

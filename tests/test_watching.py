@@ -125,6 +125,42 @@ def test_channels_that_come_and_go_are_told_when_all_are_watched():
     assert [one["body"] for one in watched.rows] == ["hi"]
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_messages_that_were_removed_before_they_were_shown_are_told_once(monkeypatch, kept):
+    monkeypatch.setattr(watching, "PAGE", 2)
+    watched = Watched(["dock"], last=10)
+    chat = watched.chat
+    chat.open("dock")
+    chat.post("dock", "one")
+
+    def busy():
+        for body in ("two", "three", "four"):
+            chat.post("dock", body)
+        for name in "xyz":
+            chat.claim("dock", name)
+        chat.retain("dock", kept, yes=True)
+
+    watched.idle = script(busy, lambda: chat.post("dock", "five"))
+    assert watched.run() == "time"
+    assert watched.notes == [("dock", "trimmed")]
+    assert [one["body"].split("\n")[0] for one in watched.rows] == ["one", *["four"] * kept, "claimed x", "claimed y", "claimed z", "five"]
+
+
+def test_a_person_is_told_which_messages_were_removed(town):
+    heron, _ = town.pair()
+    reader = town.person().start("watch", "dock")
+    wait_until(lambda: town.server.ask("PUBSUB", "SHARDNUMSUB", KEYS.live("dock"))[1] == 1, "somebody watches")
+    reader.send_signal(signal.SIGSTOP)
+    for body in ("one", "two", "three"):
+        heron("say", "dock", body, "--to-none")
+    heron("retain", "dock", "1", "--yes")
+    reader.send_signal(signal.SIGCONT)
+    assert reader.stdout.readline().decode() == "#dock: messages 1-2 (2) were removed before they were read here\n"
+    assert reader.stdout.readline().decode().startswith("#3  heron -> nobody")
+    reader.send_signal(signal.SIGINT)
+    assert reader.wait(20) == 0
+
+
 def test_a_channel_that_is_none_is_refused_with_the_nearest():
     watched = Watched(["dcok"])
     watched.chat.open("dock")

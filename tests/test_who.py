@@ -127,6 +127,7 @@ async def test_live_02_a_session_that_is_there_and_did_nothing_for_hours_is_told
         ({"landed": 300}, "proved"), ({}, "unproved"), ({"landed": 300, "missed": 100}, "failed"), ({"missed": 300, "landed": 100}, "proved"), ({"way": "none"}, "failed"),
         ({"state": "working", "missed": 100}, "working"), ({"state": "ended", "active": 5 * MINUTE}, "absent"), ({"active": HOUR, "beat": HOUR}, "absent"),
         ({"state": "working", "active": 2 * DAY, "beat": 2 * DAY}, "absent"), ({"active": 2 * DAY, "beat": 3}, "unproved"),
+        ({"landed": 300, "active": 90, "beat": 90}, "absent"),
     ],
 )  # fmt: skip
 async def test_a_receipt_says_whether_an_idle_session_can_be_woken(quay, facts, how):

@@ -12,7 +12,10 @@ WORDS = [
     # what a thread does instead
     (r"(?s)    task = asyncio\.current_task\(\).*?raise asyncio\.CancelledError", "    return answer"),
     (r"; a cancellation that something below has swallowed .* is raised", "; here the socket sees to that"),
-    (r"heeding\(asyncio\.shield\((.*)\), SETTLE_S\)", r"\1"),
+    (r"(?s)            if isinstance\(failure, asyncio\.CancelledError\).*?return rest\n", ""),
+    (r"        if self\._interrupted is not None:\n            return await heeding\(.*\n", ""),
+    (r"(?m)^from \.connection import heeding\n", ""),
+    (r"\nSETTLE_S = .*\n", ""),
     (r"(?s)async with asyncio\.timeout\(seconds\):\s+await event\.wait\(\)", "event.wait(seconds)"),
     (r"socket_timeout=None", "socket_timeout=ANSWER_S"),
     (r"asyncio\.to_thread\((.*)\)", r"\1()"),
@@ -24,6 +27,10 @@ WORDS = [
     (r"(?s)        here = \{one for one.*?asyncio\.wait\(here\)\n", ""),
     (r"self\._connection\.later\((.*)\)  # .*", r"\1"),
     (r"            for over in \[loop .*\n.*\n", ""),
+    (r"        self\._closing: .*\n", ""),
+    (r"\[one for one, loop in list\((self\._lent)\.items\(\)\) if loop is asyncio\.get_running_loop\(\)\]", r"list(\1)"),
+    (r"(self\._lent\[give_back\]) = asyncio\.get_running_loop\(\)", r"\1 = None"),
+    (r"(?s)if self\._closing is None:.*?asyncio\.shield\(self\._closing\)", "self._closed()"),
     (r"asyncio\.get_running_loop\(\)", "threading.main_thread()"),
     (
         r"a redis client for each event loop that it is used in, because a connection belongs to the loop that opened it",

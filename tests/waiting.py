@@ -45,3 +45,12 @@ def servers(path):
     rows = subprocess.run(["/bin/ps", "-ww", "-axo", "pid=,stat=,command="], capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()
     found = [row.split(None, 2) for row in rows if path + "/" in row and "/broker/s" in row]
     return [int(pid) for pid, state, _ in found if not state.startswith("Z")]
+
+
+def in_group(group):
+    """Is any process of this group left?"""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

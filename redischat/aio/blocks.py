@@ -11,7 +11,7 @@ from ..errors.broker import NotDurable
 from ..flows import fields
 from ..flows import paths as locking
 from ..flows import tasks as board
-from ..models import PathLock, Task
+from ..models import InHand, PathLock, Task
 from ..text import inert
 from .errand import drive, settled
 from .renewal import AsyncKeeping
@@ -44,7 +44,7 @@ class Hold:
         return await drive(self.connection, self._wrapped(flow))
 
 
-class AsyncLocked(PathLock):
+class AsyncLocked(InHand, PathLock):
     """Paths that the caller holds now, as :class:`PathLock` says.
 
     As a block, ``async with chat.lock(...) as lock``, they are renewed until its end and let go of there. ``lost`` is set if they became somebody else's
@@ -76,8 +76,8 @@ class AsyncLocked(PathLock):
         await hold.connection.run(paths.renew(hold.who, hold.channel, [(one, "") for one in ids], hold.ms, once=Once(), quiet=True))
 
     async def __aenter__(self) -> Self:
-        self._blocks.update(self._ids)
         self._keeping.start()
+        self._blocks.update(self._ids)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -98,7 +98,7 @@ class AsyncLocked(PathLock):
             _tell(error, refused)
 
 
-class AsyncWork(Task):
+class AsyncWork(InHand, Task):
     """A task in hand, as :class:`Task` says, for one block: ``async with chat.claim_task("board") as task``.
 
     Its lease is renewed until the end of the block. A clean end is done; an error gives it back with the error as reason, or blocks it (``on_error``);

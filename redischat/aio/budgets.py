@@ -33,14 +33,15 @@ class AsyncBudgets(AsyncSeat):
         :meth:`wait` give it as ever. A span begins with the first message after the last one's end. The same again changes nothing.
 
         Raises:
-            BadText: there is no number above 0, or a number and ``off``.
+            BadText, Usage: there is no number above 0, or a number and ``off``.
             NoChannel, NotMember, UnknownRecipient: nothing was changed.
         """
         given = [one for one in (messages, characters) if one is not None]
-        if off == bool(given) or any(one <= 0 for one in given):
+        names.whole(messages=messages, characters=characters)
+        if off == bool(given) or 0 in given:
             raise BadText(message="a budget is a number of messages or characters above 0, or off")
         whose = names.agent(agent) if agent else ""
-        bound = Bound(messages=messages or 0, characters=characters or 0, per_ms=0 if off else round(1000 * per), whose=whose)
+        bound = Bound(messages=messages or 0, characters=characters or 0, per_ms=0 if off else round(1000 * names.seconds("per", per)), whose=whose)
         got = await self._drive(flows.put(self._me(), room(channel), bound, Once(idem)))
         return Budget.model_validate(got["budget"]) if got["budget"] else None
 

@@ -42,6 +42,7 @@ class AsyncChannels(AsyncSeat):
             ChannelClosed: reopen it first.
             BadName, BadText, TooLarge: nothing was changed.
         """
+        names.whole(max_messages=max_messages, since=since)
         wanted = flows.Wanted(
             topic=names.line("topic", topic), briefing=names.briefing(briefing), broadcast=broadcast, max_messages=max_messages,
             members=listed(members) if members else (), since=since,
@@ -72,9 +73,9 @@ class AsyncChannels(AsyncSeat):
         return await self.open(channel, topic=topic, briefing=briefing, broadcast=broadcast, max_messages=max_messages, members=members, since=since, idem=idem)
 
     @overload
-    async def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
-    @overload
     async def leave(self, channel: str, *, ask: Literal[False] = False, idem: str | None = None) -> Left: ...
+    @overload
+    async def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
     async def leave(self, channel: str, *, ask: bool = False, idem: str | None = None) -> Left | FullReceipt:
         """Leave: the others are told, what is owed is forgiven, the last one out closes the channel. ``ask`` only asks who still needs the agent.
 
@@ -107,6 +108,7 @@ class AsyncChannels(AsyncSeat):
             CapUsed: the cap is not above what was said already.
             NoChannel: there is none of that name.
         """
+        names.whole(max_messages=max_messages)
         return Reopened.model_validate(await self._drive(flows.reopen(self._me(), room(channel), max_messages, Once(idem))))
 
     async def delete(self, channel: str, *, yes: bool = False, idem: str | None = None) -> Deleted:
@@ -167,6 +169,7 @@ class AsyncChannels(AsyncSeat):
         Raises:
             NoChannel, NotMember: nothing was changed.
         """
+        names.whole(messages=messages)
         return Retained.model_validate(await self._drive(flows.retain(self._me(), room(channel), messages, yes=yes)))
 
     async def recover_pending(self, channel: str) -> Repaired:

@@ -75,12 +75,13 @@ async def heeding(answer: Awaitable[Any], seconds: float = ANSWER_S) -> Any:
 
 
 class AsyncConnection:
-    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password, ``place`` the URL taken apart, if it is known; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None, place: Place | None = None) -> None:
         self._pool = AsyncPool(make)
-        self.shown, self._revive = shown, revive
+        self.shown, self._revive, self.place = shown, revive, place
         self._doing: set[asyncio.Future[object]] = set()
+        self._lent: dict[Callable[[], Awaitable[None]], object] = {}
 
     async def node(self) -> At:
         """The server that is to be asked now."""
@@ -100,9 +101,9 @@ class AsyncConnection:
         """For how many seconds a verb asks again."""
         return RETRY_S
 
-    async def masters(self) -> list[AsyncConnection]:
-        """A connection to each server that holds keys."""
-        return [self]
+    async def watched(self) -> Any:
+        """The replicas that a sentinel knows, where there are sentinels."""
+        return ()
 
     async def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""
@@ -195,6 +196,14 @@ class AsyncConnection:
         if patience.spent(self.limit()):
             raise Unreachable(url=self.shown, why=broke(error, str(error) or "no answer in time", tls=self.shown.startswith("rediss"))) from error
 
+    def lend(self, give_back: Callable[[], Awaitable[None]]) -> None:
+        """Somebody has something in hand; if it is still there when this is disconnected, ``give_back`` is called before."""
+        self._lent[give_back] = asyncio.get_running_loop()
+
+    def returned(self, give_back: Callable[[], Awaitable[None]]) -> None:
+        """It is given back."""
+        self._lent.pop(give_back, None)
+
     def later(self, work: Coroutine[Any, Any, object]) -> None:
         """Do this beside whatever goes on; :meth:`disconnect` sees it done."""
         doing = asyncio.ensure_future(work)
@@ -207,7 +216,9 @@ class AsyncConnection:
             doing.exception()  # a connection that cannot be closed is closed
 
     async def disconnect(self) -> None:
-        """Give the connections back that this event loop opened."""
+        """Give back what is in hand, then the connections: those that this event loop opened."""
+        for give_back in [one for one, loop in list(self._lent.items()) if loop is asyncio.get_running_loop()]:
+            await give_back()
         here = {one for one in self._doing if one.get_loop() is asyncio.get_running_loop()}
         if here:
             await asyncio.wait(here)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
 from ..errors import ChannelClosed, Usage
-from ..models import Gathered, Happening, Message, Note, Reading
+from ..models import Gathered, Happening, InHand, Message, Note, Reading
 from .errand import AsyncErrand
 from .renewal import AsyncRenewal
 
@@ -38,7 +39,7 @@ class Lease:
         return int(self.seconds * 1000)
 
 
-class AsyncHeld(Message):
+class AsyncHeld(InHand, Message):
     """A message in hand. It is acked when the next one is asked for, or by :meth:`ack`; ``notes`` say what is missing in front of it."""
 
     notes: list[Note]
@@ -54,27 +55,57 @@ class AsyncHeld(Message):
         await self._settle()
 
 
+class AsyncHand:
+    """What one reader has in hand, under a lease that is renewed. It is given back once: when the reader ends, or when its client disconnects before."""
+
+    def __init__(self, connection: AsyncConnection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
+        self.errand = AsyncErrand(connection, flow)
+        self._connection = connection
+        self._renewal = AsyncRenewal(lambda: connection.run(renew(lease.who, lease.key, lease.ms)), lease.seconds)
+        self._closing: asyncio.Future[None] | None = None
+
+    def hold(self) -> None:
+        """Something is in hand from now on: whoever breaks out of a loop, or fails in its body, leaves it to the client to give it back."""
+        self._renewal.hold()
+        self._connection.lend(self.close)
+
+    def rest(self) -> None:
+        """Nothing is in hand."""
+        self._renewal.rest()
+        self._connection.returned(self.close)
+
+    async def close(self) -> None:
+        """Give back what is in hand; whoever else asks for that waits for the same."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._closed())
+        await asyncio.shield(self._closing)
+
+    async def _closed(self) -> None:
+        try:
+            await self._renewal.close()
+        finally:
+            await self.errand.close()
+            self._connection.returned(self.close)
+
+
 async def listening(connection: AsyncConnection, flow: Generator[Any, Any, Any], lease: Lease) -> AsyncGenerator[AsyncHeld]:
     """Message by message of an endless wait, which hands out one at a time; ends when all its channels are closed."""
-    errand, renewal = AsyncErrand(connection, flow), _renewal(connection, lease)
+    hand = AsyncHand(connection, flow, lease)
     notes: list[dict[str, Any]] = []
     try:
-        show = await errand.go()
+        show = await hand.errand.go()
         while show is not None:
             notes += [note for note in show.notes if note["gap"] or note.get("gone_from")]
             if show.messages:
-                renewal.hold()
+                hand.hold()
                 yield _held(connection, show, notes)
-                renewal.rest()
+                hand.rest()
                 notes = []
-            show = await errand.go(len(show.messages))
+            show = await hand.errand.go(len(show.messages))
     except ChannelClosed:
         return
     finally:
-        try:
-            await renewal.close()
-        finally:
-            await errand.close()
+        await hand.close()
 
 
 async def streaming(connection: AsyncConnection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> AsyncGenerator[Shown]:
@@ -99,28 +130,30 @@ class AsyncTake:
     """A batch of messages in hand, for one ``async with``: acked at its clean end, given back when it fails (they come again, marked ``repeat``)."""
 
     def __init__(self, connection: AsyncConnection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
-        self._errand, self._renewal = AsyncErrand(connection, flow), _renewal(connection, lease)
-        self._count = 0
+        self._hand, self._count, self._entered = AsyncHand(connection, flow, lease), 0, False
 
     async def __aenter__(self) -> Reading:
+        if self._entered:
+            raise Usage(message="a block is entered once: for another one call take() again")
+        self._entered = True
         try:
-            show = await self._errand.go()
+            show = await self._hand.errand.go()
         except BaseException:
-            await self._errand.close()
+            await self._hand.close()
             raise
         if show is None:
             return Reading(messages=[], notes=[])
-        self._renewal.hold()
+        self._hand.hold()
         self._count = len(show.messages)
         return Reading.model_validate({"messages": show.messages, "notes": show.notes})
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            await self._renewal.close()
-            if error is None and self._errand.showing:
-                await self._errand.go(self._count)
+            self._hand.rest()
+            if error is None and self._hand.errand.showing:
+                await self._hand.errand.go(self._count)
         finally:
-            await self._errand.close()
+            await self._hand.close()
 
 
 class Kept:
@@ -147,7 +180,3 @@ class Kept:
 
 def _of(rows: list[dict[str, Any]], rooms: list[str]) -> list[dict[str, Any]]:
     return [row for row in rows if not rooms or row["channel"].lower() in rooms]
-
-
-def _renewal(connection: AsyncConnection, lease: Lease) -> AsyncRenewal:
-    return AsyncRenewal(lambda: connection.run(renew(lease.who, lease.key, lease.ms)), lease.seconds)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..calls.call import Call, Everywhere, Listen, Show
 from .connection import heeding
 from .doorbell import AsyncDoorbell
+from .servers import servers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 SETTLE_S = 2.0  # a cancelled flow may spend so long on each Call that gives back what it took
 
 
-async def settled(work: Coroutine[Any, Any, Any]) -> None:
+async def settled(work: Coroutine[Any, Any, Any]) -> Any:
     """Give something back even if the caller is cancelled meanwhile, who hears of that when it is done, or after 2 s."""
     doing = asyncio.ensure_future(work)
     try:
-        await asyncio.shield(doing)
+        return await asyncio.shield(doing)
     except asyncio.CancelledError:
         doing.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks how it went
         await asyncio.wait([doing], timeout=SETTLE_S)
@@ -56,6 +57,10 @@ class AsyncErrand:
         """Send ``answer`` in, or throw ``failure``, and go on to the next Show; None at the end of the flow, with its ``result``."""
         self._showing = None
         while True:
+            if isinstance(failure, asyncio.CancelledError) and self._interrupted is None:
+                self._interrupted = failure
+                rest: Show | None = await settled(self.go(failure=failure))  # apart: who is cancelled again must not cut short what gives back
+                return rest
             self._interrupted = self._interrupted or _interruption(failure)
             try:
                 asked = self._flow.send(answer) if failure is None else self._flow.throw(failure)
@@ -79,12 +84,22 @@ class AsyncErrand:
         if isinstance(asked, Listen):
             return await self._doorbell.listen(asked)
         if isinstance(asked, Everywhere):
-            return [await drive(one, asked.flow()) for one in await self._connection.masters()]
+            return await self._everywhere(asked)
         if not isinstance(asked, Call):
             return await self._connection.pipe(asked) if asked else []
         if self._interrupted is not None:
             return await heeding(asyncio.shield(self._connection.run(asked)), SETTLE_S)
         return await self._connection.run(asked)
+
+    async def _everywhere(self, asked: Everywhere) -> list[Any]:
+        found = []
+        for name, one in await servers(self._connection, replicas=asked.replicas):
+            try:
+                found.append(await drive(one, asked.flow(name)))
+            finally:
+                if one is not self._connection:
+                    await one.disconnect()
+        return found
 
     async def close(self) -> None:
         """Give back what is being shown, end the flow, let go of its doorbell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import names
 from ..calls.call import Once
 from ..calls.event_form import draft, of_type
 from ..flows import events as flows
@@ -44,6 +45,7 @@ class AsyncEvents(AsyncSeat):
             NoChannel: there is none of that name.
             NoIdentity: ``new``, and the client has no agent.
         """
+        names.whole(since=since)
         wanted = flows.Wanted(type_=of_type(type), since=since, new=new)
         got = await self._drive(flows.read(self._me() if new else self._who, room(channel), wanted))
         return [Event.model_validate(one) for one in got["events"]]

@@ -8,7 +8,7 @@ import time
 from math import inf
 from typing import TYPE_CHECKING
 
-from ..errors import ChatError, CouldNotLook
+from ..errors import ChatError, CouldNotLook, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -59,7 +59,13 @@ class AsyncKeeping:
         self._renewal = AsyncRenewal(self._kept, seconds, inf)
 
     def start(self) -> None:
-        """It was taken just now."""
+        """It was taken just now.
+
+        Raises:
+            Usage: this was kept before: what was let go of would be worked on without being held.
+        """
+        if self._ends:
+            raise Usage(message="a block is entered once: for another one call lock() or claim_task() again")
         self._ends = time.monotonic() + self._seconds
         self._renewal.hold()
 

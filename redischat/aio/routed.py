@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from redis.exceptions import AskError, MovedError, RedisError
 from redis.exceptions import ConnectionError as LostConnection
 
-from ..calls.call import FAILOVER_S, RETRY_S, plain
-from ..errors.broker import NoService
+from ..calls.call import FAILOVER_S, RETRY_S
+from ..errors.broker import NoService, Unreachable
 from ..route import Route
 from .connection import AsyncConnection, At, client_of, heeding
 from .pool import AsyncPool
@@ -33,7 +33,7 @@ class AsyncRouted(AsyncConnection):
     """The way to one workspace's server. ``shown`` is the URL without passwords."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(partial(client_of, place), place.shown)
+        super().__init__(partial(client_of, place), place.shown, place=place)
         self._route = Route(place)
         self._pools: dict[Node, AsyncPool] = {}
 
@@ -68,11 +68,24 @@ class AsyncRouted(AsyncConnection):
                 failure = error
         raise failure
 
-    async def _asked(self, place: Place) -> Any:
+    async def watched(self) -> Any:
+        """The replicas that a sentinel knows; none where there is no sentinel."""
+        failure: Exception | None = None
+        for place in self._route.watchers() if self._route.place.kind == "sentinel" else ():
+            try:
+                return await self._asked(place, "REPLICAS")
+            except (LostConnection, OSError, TimeoutError) as error:
+                self._route.lost(place.node)
+                failure = error
+        if failure is not None:
+            raise Unreachable(url=self.shown, why=str(failure)) from failure
+        return ()
+
+    async def _asked(self, place: Place, *what: str) -> Any:
         """What one sentinel says."""
         client: Any = client_of(place)
         try:
-            return await heeding(client.execute_command(*self._route.question()))
+            return await heeding(client.execute_command(*self._route.question(*what)))
         finally:
             await client.aclose()
 
@@ -113,16 +126,6 @@ class AsyncRouted(AsyncConnection):
             if place is not None:
                 replies[i] = (await super()._many(self._at(place), [calls[i]], ASKING))[0]
         return replies
-
-    async def masters(self) -> list[AsyncConnection]:
-        """A connection to each server that holds keys."""
-        if self._route.place.kind != "cluster":
-            return [self]
-        slots, at = await self.run(plain("CLUSTER", "SLOTS")), await self.node()
-        return [AsyncConnection(partial(self._client, place), self.shown) for place in self._route.masters(slots, at.node)]
-
-    def _client(self, place: Place) -> Any:
-        return self._at(place).redis
 
     async def release(self) -> None:
         """Give back the connections that this event loop opened."""

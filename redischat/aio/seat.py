@@ -60,7 +60,7 @@ class AsyncSeat:
         self._kept = Kept()
         self._copies = wanted(found.env if found else {}, durable=durable, replicas=replicas)
         self._blocks = Counter[str]()
-        self._root = redis is None
+        self._root = True
         self._session = found.session if found else f"client@{host()}:{fresh(6)}"
 
     def _sit(self, agent: str, token: str) -> None:
@@ -124,7 +124,7 @@ class AsyncSeat:
         return durably(flow, copies) if copies else flow
 
     async def disconnect(self) -> None:
-        """Give the connections back. A verb that is called afterwards opens new ones.
+        """Give back what is in hand (a :meth:`listen` that was left or broken off), and the connections. A verb that is called afterwards opens new ones.
 
         A client that was given as ``redis=`` stays its giver's to close, and one that :meth:`as_` gave leaves it to the one that it came from.
         """
@@ -161,13 +161,20 @@ def _connection(settings: Settings) -> AsyncConnection:
     place = Place(settings.url)
     if place.kind:
         return AsyncRouted(place)
-    return AsyncConnection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None)
+    return AsyncConnection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None, place)
 
 
 def _over(redis: Redis) -> AsyncConnection:
     if not redis.connection_pool.connection_kwargs.get("decode_responses"):
         raise Usage(message="the redis client must be made with decode_responses=True")
-    return AsyncConnection(lambda: redis, "the given redis client")
+    return AsyncGiven(lambda: redis, "the given redis client")
+
+
+class AsyncGiven(AsyncConnection):
+    """Over a redis client that stays its giver's to close."""
+
+    async def release(self) -> None:
+        """Its giver does."""
 
 
 def room(channel: str) -> str:

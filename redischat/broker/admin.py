@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from ..errors import Refused
 from ..errors.broker import BrokerStuck, of_server
+from ..keys import SHARED
 from ..settings import host
 from . import ask, lock, served
 from .place import Place
@@ -22,7 +23,7 @@ ANSWER_SECONDS = 5.0
 STOP_SECONDS = 10.0  # a clean stop flushes the data to the disk first
 POLL_SECONDS = 0.02
 TAIL_BYTES = 256 * 1024
-HEADS = "rc1:{*}:heads"  # keys.py: hash, channel -> "seq epoch name"
+HEADS = SHARED + "*}:heads"  # hash, channel -> "seq epoch name"
 SCAN_COUNT = "1000"
 
 
@@ -145,8 +146,7 @@ def _figures(place: Place) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     try:
         with ask.Talk(place.socket, ANSWER_SECONDS) as talk:
-            info = dict(line.split(":", 1) for line in str(talk.ask("INFO")).split("\r\n") if ":" in line)
-            figures |= _from_info(info)
+            figures |= _from_info(talk.info())
             figures["fsync"] = talk.ask("CONFIG", "GET", "appendfsync")[1]
             figures["messages"] = sum(_heads(talk))
     except ask.ServerError as error:

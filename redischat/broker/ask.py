@@ -8,6 +8,7 @@ from ..errors.broker import Sandboxed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, BinaryIO, Self
 
 ANSWERS = "answers"  # a reply came, an error included: somebody is there
@@ -15,6 +16,7 @@ LOADING = "loading"  # there, still reading its data
 SILENT = "silent"  # the connection stands, no reply: stopped, or busy
 ABSENT = "absent"  # nobody listens
 PING_SECONDS = 0.5
+SANDBOX_BY = "CODEX_SANDBOX_NETWORK_DISABLED"
 
 
 class ServerError(Exception):
@@ -59,6 +61,10 @@ class Talk:
         self._socket.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
         return self._reply()
 
+    def info(self, *section: str) -> dict[str, str]:
+        """What the server tells of itself."""
+        return dict(line.split(":", 1) for line in str(self.ask("INFO", *section)).split("\r\n") if ":" in line)
+
     def _reply(self) -> Any:
         line = self._replies.readline()
         if not line.endswith(b"\r\n"):
@@ -83,6 +89,16 @@ class Talk:
         if len(data) < size:
             raise ConnectionResetError("the server closed the connection")
         return data[:size].decode(errors="replace")
+
+
+def leave(env: Mapping[str, str]) -> None:
+    """Whether anybody may be asked from here at all.
+
+    Raises:
+        Sandboxed: the harness says that this process may not.
+    """
+    if env.get(SANDBOX_BY, "") not in ("", "0"):
+        raise Sandboxed(why=f"{SANDBOX_BY} is set")
 
 
 def ping(path: str, seconds: float = PING_SECONDS) -> str:

@@ -28,7 +28,7 @@ def rewrite(state_dir: str, *, dry: bool = False, wait: bool = True) -> dict[str
     report: dict[str, Any] = {"done": False, "before": size(place), "after": None, "why": ""}
     try:
         with ask.Talk(place.socket, ask.PING_SECONDS * 10) as talk:
-            info = _persistence(talk)
+            info = talk.info("persistence")
             report["why"] = _why_not(info)
             if report["why"] or dry:
                 return report | {"done": not report["why"]}
@@ -41,10 +41,6 @@ def rewrite(state_dir: str, *, dry: bool = False, wait: bool = True) -> dict[str
     except OSError as error:
         report["why"] = NOT_RUNNING if not os.path.exists(place.socket) or isinstance(error, ConnectionRefusedError) else f"it does not answer ({error})"
     return report
-
-
-def _persistence(talk: ask.Talk) -> dict[str, str]:
-    return dict(line.split(":", 1) for line in str(talk.ask("INFO", "persistence")).split("\r\n") if ":" in line)
 
 
 def _why_not(info: dict[str, str]) -> str:
@@ -60,7 +56,7 @@ def _why_not(info: dict[str, str]) -> str:
 def _ended(talk: ask.Talk) -> bool:
     end = time.monotonic() + SECONDS
     while True:
-        info = _persistence(talk)
+        info = talk.info("persistence")
         if info.get("aof_rewrite_in_progress") != "1" and info.get("aof_rewrite_scheduled") != "1":
             return True
         if time.monotonic() > end:

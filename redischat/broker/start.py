@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from ..errors.broker import BrokerNotStarted, BrokerStuck, Loading, Sandboxed
+from ..errors.broker import BrokerNotStarted, BrokerStuck, Loading
 from ..settings import host
 from . import ask, lock, served
 from .launch import Launched, launch, was_told_to_end, why_it_ended
@@ -21,7 +21,6 @@ LOADING_SECONDS = 60.0
 POLL_SECONDS = 0.02
 FSYNC = ("always", "everysec")  # decisions/0010: only always keeps every acknowledged message when the server is killed
 FSYNC_BY = "REDISCHAT_FSYNC"
-SANDBOX_BY = "CODEX_SANDBOX_NETWORK_DISABLED"
 
 
 def ensure(state_dir: str, *, notice: Callable[[str], None] | None = None, fsync: str = FSYNC[0]) -> str:
@@ -40,8 +39,7 @@ def ensure(state_dir: str, *, notice: Callable[[str], None] | None = None, fsync
     place.check()
     if ask.ping(place.socket) == ask.ANSWERS:
         return place.url
-    if os.environ.get(SANDBOX_BY, "") not in ("", "0"):
-        raise Sandboxed(why=f"{SANDBOX_BY} is set")
+    ask.leave(os.environ)
     fsync = _fsync(fsync)
     place.prepare()
     patience, launched = _Patience(place, notice), None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, fresh, iso, packed, pairs, plain, run, unpacked
+from ..keys import SHARED
+from .call import Call, Caller, Once, fresh, iso, packed, pairs, plain, run, unpacked, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def release(who: Caller) -> Call:
         "agent_release",
         {"agents": keys.agents, "sessions": keys.sessions, "scratch": keys.scratch(who.me)},
         {"me": who.me, "token": who.token},
-        lambda words: str(words[0]) == "1",
+        lambda words: yes(words[0]),
     )
 
 
@@ -113,4 +114,4 @@ def workspaces(cursor: str = "0") -> Call:
     def found(reply: Any) -> tuple[str, list[str]]:
         return str(reply[0]), [key.partition("{")[2].partition("}")[0] for key in reply[1]]
 
-    return plain("SCAN", cursor, "MATCH", "rc1:{*}:meta", "COUNT", 1000, "TYPE", "hash", read=found)
+    return plain("SCAN", cursor, "MATCH", SHARED + "*}:meta", "COUNT", 1000, "TYPE", "hash", read=found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, run
+from .call import Call, Caller, Once, iso, keyed, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def put(who: Caller, channel: str, bound: Bound, text: str, *, once: Once) -> Ca
     return run(
         "channel_budget",
         {
-            "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
-            "agents": keys.agents, "idem": keys.idem("budget", who.me, once.key, channel), "live": keys.live(channel),
+            **keyed(keys, channel, "stream", "meta", "members", "heads", "agents"), "idem": keys.idem("budget", who.me, once.key, channel), "live": keys.live(channel),
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "whose": bound.whose.lower(), "messages": bound.messages,

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
+_OF_CHANNEL = {
+    "stream": "messages",
+    **{part: part for part in ("meta", "members", "audits", "events", "tasks", "texts", "links", "ready", "leases", "claims", "event_marks", "draft")},
+}
 OF_PRELUDE = 1  # keys that come behind those which a script names
 PROBE = "?"  # rings to count who listens (scripts/prelude.lua): no reason to look
+NEVER = "1970-01-01T00:00:00.000Z"  # stands for a time that nobody gave
+TIME_DIGITS = 17  # microseconds up to the year 5138
 STORED = "\x1f"  # between the words of a stored reply (scripts/parts/idem.lua)
 
 # Every carrier's patience.
@@ -27,6 +33,8 @@ RETRY_S = 5.0  # a lost connection or a passing refusal is retried for so long
 FAILOVER_S = 30.0  # where servers stand in for each other, and some of them answer
 LOADING_S = 60.0
 PAUSE_S = (0.01, 0.5)  # between tries: doubling from, up to
+FOREVER = float("inf")  # until when whoever follows something follows it: ^C
+SETTLE_S = 0.01  # the end of a lease, a lock or an offer is looked at just after it
 KEEPALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPALIVE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2))  # the kernel notices a half-open connection in 8 s
 
 
@@ -72,22 +80,25 @@ class Listen:
 class Show:
     """Hand messages to whoever reads, oldest first. Answer: how many left whole. An error raised while showing carries that number in ``shown``.
 
-    ``acking(n)`` is the Call that acks the first ``n``, for a reader that does so before the flow does.
+    ``acking(n)`` is the Call that acks the first ``n``, for a reader that does so before the flow does; without one there is nothing in it to ack.
     """
 
     __slots__ = ("acking", "messages", "notes")
 
-    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call]) -> None:
-        self.messages, self.notes, self.acking = messages, notes, acking
+    def __init__(self, messages: list[dict[str, Any]], notes: list[dict[str, Any]], acking: Callable[[int], Call] | None = None) -> None:
+        self.messages, self.notes, self.acking = messages, notes, acking or (lambda _: plain("PING"))
 
 
 class Everywhere:
-    """Drive a flow at each server that holds keys: all masters of a Cluster, else the one server that there is. Answer: their results."""
+    """Drive a flow, which is told the server's name, at each server that holds keys: all masters of a Cluster, else the one that there is. Answer: their results.
 
-    __slots__ = ("flow",)
+    ``replicas``: at each server of the broker, its replicas too, and those that the others hold for failed.
+    """
 
-    def __init__(self, flow: Callable[[], Generator[Any, Any, Any]]) -> None:
-        self.flow = flow
+    __slots__ = ("flow", "replicas")
+
+    def __init__(self, flow: Callable[[str], Generator[Any, Any, Any]], *, replicas: bool = False) -> None:
+        self.flow, self.replicas = flow, replicas
 
 
 def run(
@@ -104,9 +115,25 @@ def run(
     return Call(lua, (*keys.values(), *tail_keys, world), (*args.values(), *tail_args), lambda reply: read(settled(reply)))
 
 
+def keyed(keys: Keys, channel: str, *names: str) -> dict[str, str]:
+    """The keys that a script asks for by these names, for one channel."""
+    found = {}
+    for name in names:
+        if name in _OF_CHANNEL:
+            found[name] = keys.channel(channel, _OF_CHANNEL[name])
+        else:
+            found[name] = keys.live(channel) if name == "live" else keys.room(channel) if name == "room" else str(getattr(keys, name))
+    return found
+
+
 def plain(*words: Any, read: Callable[[Any], Any] = lambda reply: reply) -> Call:
     """A Call of one plain command."""
     return Call(None, (), words, read)
+
+
+def clock() -> Call:
+    """The server's clock, in ms."""
+    return plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
 
 
 def settled(reply: list[Any]) -> list[Any]:
@@ -133,6 +160,21 @@ def pairs(flat: Any) -> dict[str, Any]:
     return dict(flat) if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
 
 
+def yes(word: Any) -> bool:
+    """What a script says with 1 and 0, also in a stored reply."""
+    return str(word) == "1"
+
+
+def several(text: str) -> list[str]:
+    """What a script says as ``a,b``; "" and "-" are none."""
+    return [] if text in ("", "-") else text.split(",")
+
+
+def maybe(value: int | None) -> int | str:
+    """A number that may be left out, as scripts take it: "" is none."""
+    return "" if value is None else value
+
+
 def fresh(size: int = 11) -> str:
     """A new random id (idempotency key, delivery lease, token, epoch)."""
     return os.urandom(size).hex()
@@ -145,6 +187,11 @@ def iso(ms: int | str) -> str | None:
         return None
     at = gmtime(ms // 1000)
     return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{ms % 1000:03}Z"
+
+
+def is_time(us: str) -> bool:
+    """May an entry have this time? Whatever else stands there, no redischat wrote it."""
+    return us.isdecimal() and len(us) <= TIME_DIGITS
 
 
 def ms_of(text: str | None) -> int:
@@ -177,8 +224,7 @@ def unpacked(word: str) -> str:
 _PACKED = {"%": "%25", " ": "%20", "\n": "%0A", "\r": "%0D", "\t": "%09"}
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "since": iso, "seen": iso, "session": unpacked, "host": unpacked, "project": unpacked, "seq": int, "head": int, "cap": int, "used": int,
-    "expires_at": iso, "claimed_at": iso, "current": int, "token": int, "lapsed": lambda word: str(word) == "1", "assigned": lambda word: str(word) == "1",
-    "in_line": lambda word: str(word) == "1", "most": int,
+    "expires_at": iso, "claimed_at": iso, "current": int, "token": int, "lapsed": yes, "assigned": yes, "in_line": yes, "most": int,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..keys import FORMAT
-from .call import Call, Caller, Once, fresh, iso, pairs, plain, run
+from .call import Call, Caller, Once, fresh, iso, keyed, maybe, pairs, plain, run, several, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,21 +14,6 @@ if TYPE_CHECKING:
 
 _BOARD = ("tasks", "texts", "links", "ready", "leases", "claims", "event_marks")
 SCAN_MEMBERS = 25  # of a large channel only so many are looked at for a receipt; a small one is answered whole
-
-
-def _keys(keys: Keys, channel: str, *parts: str) -> dict[str, str]:
-    """The keys that a script asks for by these names, for one channel."""
-    of_channel = ("meta", "members", "audits", "events", *_BOARD)
-    doors = {"room": keys.room, "live": keys.live}
-    found = {}
-    for part in parts:
-        if part in of_channel:
-            found[part] = keys.channel(channel, part)
-        elif part == "stream":
-            found[part] = keys.channel(channel, "messages")
-        else:
-            found[part] = doors[part](channel) if part in doors else getattr(keys, part)
-    return found
 
 
 def open(
@@ -49,17 +34,17 @@ def open(
 
     def opened(words: list[Any]) -> dict[str, Any]:
         new, written, joined, head, ignored = words
-        return {"channel": written, "new": str(new) == "1", "joined": joined, "last_seq": int(head), "ignored": ignored.split(",") if ignored else []}
+        return {"channel": written, "new": yes(new), "joined": joined, "last_seq": int(head), "ignored": several(ignored)}
 
     return run(
         "channel_open",
         {
-            "world": keys.meta, **_keys(keys, channel, "meta", "members", "heads", "agents", "broadcasts"),
+            "world": keys.meta, **keyed(keys, channel, "meta", "members", "heads", "agents", "broadcasts"),
             "idem": keys.idem("open", who.me, once.key, channel), "opened": keys.opened, "marks": keys.marks(who.me), "bell": keys.bell(who.me),
         },
         {
             "format": FORMAT, "channel": channel, "name": name, "me": who.me, "display": who.agent, "token": who.token, "keep": once.seconds, "epoch": fresh(4),
-            "topic": topic, "briefing": briefing, "mode": mode, "cap": "" if cap is None else cap, "since": "" if since is None else since,
+            "topic": topic, "briefing": briefing, "mode": mode, "cap": maybe(cap), "since": maybe(since),
         },
         opened, [key for one in members for key in (keys.marks(one.lower()), keys.bell(one.lower()))], members,
     )  # fmt: skip
@@ -71,11 +56,11 @@ def leave(who: Caller, channel: str, *, once: Once) -> Call:
     return run(
         "channel_leave",
         {
-            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "marks": keys.marks(who.me), "owed": keys.owed(who.me),
-            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **_keys(keys, channel, "room", "live"), "bell": keys.bell(who.me),
+            **keyed(keys, channel, "stream", "meta", "members", "heads", "agents"), "marks": keys.marks(who.me), "owed": keys.owed(who.me),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("leave", who.me, once.key, channel), **keyed(keys, channel, "room", "live"), "bell": keys.bell(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
-        lambda words: {"channel": words[1], "left": words[0] == "left", "closed": str(words[2]) == "1", "members": int(words[3])},
+        lambda words: {"channel": words[1], "left": words[0] == "left", "closed": yes(words[2]), "members": int(words[3])},
     )  # fmt: skip
 
 
@@ -85,8 +70,8 @@ def close(who: Caller, channel: str, reason: str, *, once: Once) -> Call:
     return run(
         "channel_close",
         {
-            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me), "idem": keys.idem("close", who.me, once.key, channel),
-            **_keys(keys, channel, "room", "live"),
+            **keyed(keys, channel, "stream", "meta", "members", "heads", "agents"), "scratch": keys.scratch(who.me), "idem": keys.idem("close", who.me, once.key, channel),
+            **keyed(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "reason": reason},
         lambda words: {"channel": words[1], "closed": words[0] == "closed", "reason": words[2] or reason},
@@ -98,8 +83,8 @@ def reopen(who: Caller, channel: str, *, cap: int | None = None, once: Once) -> 
     keys = who.keys
     return run(
         "channel_reopen",
-        {**_keys(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", who.me, once.key, channel), "live": keys.live(channel)},
-        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": "" if cap is None else cap},
+        {**keyed(keys, channel, "stream", "meta", "heads", "agents"), "idem": keys.idem("reopen", who.me, once.key, channel), "live": keys.live(channel)},
+        {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "cap": maybe(cap)},
         lambda words: {"channel": words[1], "how": words[0], "max_messages": int(words[2]), "messages": int(words[3]), "members": int(words[4])},
     )
 
@@ -110,7 +95,7 @@ def mode(who: Caller, channel: str, to: str, text: str, *, once: Once) -> Call:
     return run(
         "channel_mode",
         {
-            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents", "broadcasts"),
+            **keyed(keys, channel, "stream", "meta", "members", "heads", "agents", "broadcasts"),
             "idem": keys.idem("mode", who.me, once.key, channel),
             "live": keys.live(channel),
         },
@@ -125,7 +110,7 @@ def briefing(who: Caller, channel: str, rules: str, text: str, *, once: Once) ->
     return run(
         "channel_briefing",
         {
-            **_keys(keys, channel, "stream", "meta", "members", "heads", "agents"),
+            **keyed(keys, channel, "stream", "meta", "members", "heads", "agents"),
             "idem": keys.idem("briefing", who.me, once.key, channel),
             "live": keys.live(channel),
         },
@@ -140,8 +125,8 @@ def delete(who: Caller, channel: str, members: Sequence[str], *, once: Once) -> 
     return run(
         "channel_delete",
         {
-            **_keys(keys, channel, "stream", "audits", "events", *_BOARD, "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted", "leased"),
-            "scratch": keys.scratch(who.me), "idem": keys.idem("delete", who.me, once.key, channel), **_keys(keys, channel, "room", "live"),
+            **keyed(keys, channel, "stream", "audits", "events", *_BOARD, "meta", "members", "heads", "agents", "broadcasts", "everyone", "hinted", "leased"),
+            "scratch": keys.scratch(who.me), "idem": keys.idem("delete", who.me, once.key, channel), **keyed(keys, channel, "room", "live"),
         },
         {"channel": channel, "me": who.me, "token": who.token, "keep": once.seconds},
         lambda words: {"channel": words[0], "messages": int(words[1])},
@@ -155,7 +140,7 @@ def retain(who: Caller, channel: str, most: int, *, once: Once) -> Call:
     return run(
         "channel_retain",
         {
-            **_keys(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"),
+            **keyed(keys, channel, "stream", "audits", "meta", "members", "heads", "agents"),
             "scratch": keys.scratch(who.me),
             "idem": keys.idem("retain", who.me, once.key, channel),
         },
@@ -175,7 +160,7 @@ def repair(who: Caller, channel: str, members: Sequence[str] = ()) -> Call:
 
     return run(
         "channel_repair",
-        {"stream": keys.channel(channel, "messages"), "draft": keys.channel(channel, "draft"), **_keys(keys, channel, "meta", "members", "heads", "agents")},
+        keyed(keys, channel, "stream", "draft", "meta", "members", "heads", "agents"),
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent}, repaired, [keys.marks(one) for one in members],
     )  # fmt: skip
 
@@ -195,9 +180,9 @@ def brake(keys: Keys, channel: str, pair: str, since: int, sender: str, text: st
     """Say once that two agents do not wake each other any more (channel_brake.lua). Gives whether it was said now."""
     return run(
         "channel_brake",
-        {**_keys(keys, channel, "stream", "heads", "hinted", "live")},
+        keyed(keys, channel, "stream", "heads", "hinted", "live"),
         {"channel": channel, "pair": pair, "since": since, "from": sender, "text": text},
-        lambda words: str(words[0]) == "1",
+        lambda words: yes(words[0]),
     )
 
 
@@ -226,20 +211,30 @@ def member(text: str) -> dict[str, Any]:
 
 def heads(keys: Keys) -> Call:
     """Every channel of the workspace, as compared -> (last seq, name as written)."""
-
-    def ends(flat: Any) -> dict[str, tuple[int, str]]:
-        return {channel: (int(text.split(" ")[0]), text.split(" ")[2]) for channel, text in pairs(flat).items()}
-
-    return plain("HGETALL", keys.heads, read=ends)
+    return plain("HGETALL", keys.heads, read=lambda flat: {channel: _place(text)[::2] for channel, text in pairs(flat).items()})
 
 
 def places(keys: Keys) -> Call:
     """Every channel of the workspace, as compared -> (last seq, epoch, name as written)."""
+    return plain("HGETALL", keys.heads, read=lambda flat: {channel: _place(text) for channel, text in pairs(flat).items()})
 
-    def ends(flat: Any) -> dict[str, tuple[int, str, str]]:
-        return {channel: (int(head), epoch, name) for channel, text in pairs(flat).items() for head, epoch, name in (text.split(" "),)}
 
-    return plain("HGETALL", keys.heads, read=ends)
+def place(keys: Keys, channel: str) -> Call:
+    """``(last seq, epoch, name as written)`` of a channel; None if there is none."""
+    return plain("HGET", keys.heads, channel, read=lambda text: _place(text) if text else None)
+
+
+def near(channel: str, known: dict[str, tuple[int, str]]) -> str | None:
+    """The one of these :func:`heads` that was probably meant."""
+    from ..names import nearest
+
+    return nearest(channel, [name for _, name in known.values()])
+
+
+def _place(text: str) -> tuple[int, str, str]:
+    """A channel's head as it is kept (scripts/parts/head.lua)."""
+    head, epoch, name = text.split(" ")
+    return int(head), epoch, name
 
 
 def length(keys: Keys, channel: str) -> Call:

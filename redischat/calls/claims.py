@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, pairs, plain, run
+from .call import Call, Caller, Once, iso, keyed, pairs, plain, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ def take(who: Caller, channel: str, name: str, *, note: str = "", ttl_ms: int = 
     return run(
         "claim_take",
         {
-            "world": keys.meta, "heads": keys.heads, "agents": keys.agents, "claims": keys.channel(channel, "claims"), "audits": keys.channel(channel, "audits"),
-            "live": keys.live(channel), "scratch": keys.scratch(who.me),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "claims", "audits", "live"), "scratch": keys.scratch(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "written": name, "note": note, "ttl": ttl_ms, "steal": int(steal)},
         lambda words: {
@@ -36,7 +35,7 @@ def drop(who: Caller, channel: str, name: str, *, once: Once) -> Call:
     return run(
         "claim_drop",
         {
-            "heads": keys.heads, "agents": keys.agents, "claims": keys.channel(channel, "claims"), "audits": keys.channel(channel, "audits"),
+            **keyed(keys, channel, "heads", "agents", "claims", "audits"),
             "idem": keys.idem("unclaim", who.me, once.key, f"{channel}/{name.lower()}"), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "claim": name.lower()},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .call import NEVER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -9,7 +11,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 KIND = "event"  # the field that holds the type
-NEVER = "1970-01-01T00:00:00.000Z"  # stands for the time until the broker gives one
 TYPES = ("capability", "status")
 PRIMITIVES = ("messages", "cursors", "wait", "tasks", "dependencies", "leases", "path_locks", "state_summary")
 STATUSES = ("ready", "busy", "idle", "blocked", "stopped")

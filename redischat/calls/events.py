@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..errors import TooLarge
+from ..keys import LAST_NUMBER
 from ..names import MESSAGE_BYTES
-from .call import Call, Caller, Once, iso, pairs, plain, run
-from .event_form import KIND, NEVER, checked, shown
+from .call import NEVER, Call, Caller, Once, is_time, iso, pairs, plain, run
+from .event_form import KIND, checked, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +14,9 @@ if TYPE_CHECKING:
 
     from ..keys import Keys
 
-LAST_NUMBER = 999_999_999  # scripts/parts/head.lua: what a stranger numbers beyond it is no event
 PAGE = 200
 STRANGERS = 20  # entries beyond the last number that are named in one look
 _OURS = frozenset("fkwtb")  # the fields of whatever redischat wrote
-_TIME_DIGITS = 17  # microseconds up to the year 5138
 
 
 def post(who: Caller, channel: str, event: dict[str, Any], *, once: Once) -> Call:
@@ -79,11 +78,6 @@ def repair(who: Caller, channel: str) -> Call:
     )
 
 
-def place(keys: Keys, channel: str) -> Call:
-    """``(epoch, name as written)`` of a channel; None if there is none."""
-    return plain("HGET", keys.heads, channel, read=lambda text: tuple(text.split(" ")[1:]) if text else None)
-
-
 def mark_field(who: Caller, type_: str | None) -> str:
     """Whoever reads only one type has a mark of its own for it: the events of the other one stay new."""
     return f"{who.me} {type_}" if type_ else who.me
@@ -133,7 +127,7 @@ def _event(fields: dict[str, Any]) -> dict[str, Any]:
         found = loads(fields["b"])
     except (ValueError, RecursionError):
         raise EventMalformedBody(why="it is no JSON") from None
-    if not fields["t"].isdecimal() or len(fields["t"]) > _TIME_DIGITS:
+    if not is_time(fields["t"]):
         raise EventInvalidTimestamp(why="its time is none that the broker gave")
     event = checked({**found, "ts": NEVER} if isinstance(found, dict) else found)
     if event["agent"].lower() != fields["f"].lower():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, pairs, plain, run
+from .call import Call, Caller, Once, keyed, pairs, plain, run, several
 from .tasks import listing
 
 TYPE_CHECKING = False
@@ -20,15 +20,15 @@ def tasks(who: Caller, channel: str, rows: Sequence[Sequence[Any]], *, base: str
 
     ``base``: where the import's numbers begin, "" for the first batch of ``total``.
     """
-    keys, own = who.keys, ("meta", "tasks", "texts", "links", "ready", "leases")
+    keys = who.keys
     return run(
         "task_import",
         {
-            "world": keys.meta, "heads": keys.heads, "agents": keys.agents, **{part: keys.channel(channel, part) for part in own}, "leased": keys.leased,
-            "audits": keys.channel(channel, "audits"), "idem": keys.idem("task_import", who.me, once.key, channel), "live": keys.live(channel),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
+            "idem": keys.idem("task_import", who.me, once.key, channel), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "base": base, "total": total},
-        lambda words: {"base": str(words[1]), "stored": int(words[2]), "there": _listed(words[3])},
+        lambda words: {"base": str(words[1]), "stored": int(words[2]), "there": several(words[3])},
         (), [word for row in rows for word in row],
     )  # fmt: skip
 
@@ -49,11 +49,11 @@ def claims(who: Caller, channel: str, rows: Iterable[dict[str, Any]], *, once: O
     return run(
         "claim_import",
         {
-            "world": keys.meta, "heads": keys.heads, "agents": keys.agents, "claims": keys.channel(channel, "claims"), "audits": keys.channel(channel, "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "claims", "audits"),
             "idem": keys.idem("claim_import", who.me, once.key, channel), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds},
-        lambda words: {"stored": int(words[1]), "there": _listed(words[2])},
+        lambda words: {"stored": int(words[1]), "there": several(words[2])},
         (), [one[word] for one in rows for word in ("name", "owner", "claimed", "expires", "note")],
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ def locks(who: Caller, channel: str, rows: Iterable[dict[str, Any]], *, once: On
             "idem": keys.idem("path_import", who.me, once.key, channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep_s": once.seconds},
-        lambda found: {"stored": int(found[1]), "there": _listed(found[2])},
+        lambda found: {"stored": int(found[1]), "there": several(found[2])},
         (), [part for one in rows for part in (*(one[word] for word in words), "\n".join(one["paths"]))],
     )  # fmt: skip
 
@@ -83,9 +83,9 @@ def cursors(who: Caller, channel: str, marks: dict[str, int]) -> Call:
     keys = who.keys
     return run(
         "cursor_import",
-        {"heads": keys.heads, "agents": keys.agents, "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members")},
+        keyed(keys, channel, "heads", "agents", "meta", "members"),
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
-        lambda words: {"set": _listed(words[1]), "stay": _listed(words[2])},
+        lambda words: {"set": several(words[1]), "stay": several(words[2])},
         [key for agent in marks for key in (keys.marks(agent.lower()), keys.bell(agent.lower()))],
         [word for pair in marks.items() for word in pair],
     )
@@ -104,7 +104,3 @@ def numbers(keys: Keys, channel: str) -> Call:
 def mark(keys: Keys, agent: str, channel: str) -> Call:
     """Up to where an agent has read a channel; 0 where it has no mark."""
     return plain("HGET", keys.marks(agent), channel, read=lambda text: int(text.split(" ")[1]) if text else 0)
-
-
-def _listed(text: str) -> list[str]:
-    return [one for one in text.split(",") if one]

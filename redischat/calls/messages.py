@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..keys import LAST_NUMBER
 from . import budgets
-from .call import STORED, Call, Caller, Once, iso, ms_of, pairs, plain, run
+from .call import STORED, Call, Caller, Once, is_time, iso, maybe, ms_of, pairs, plain, run, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ TAKE_BYTES = 1 << 20
 KINDS = {"m": "message", "n": "notice", "a": "audit", "e": "event"}
 HOOKS = {"0": "whole", "1": "pointed", "2": "silent"}  # scripts/parts/entry.lua
 LETTERS = {kind: letter for letter, kind in KINDS.items()}
-_OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote; an entry without one of them is a stranger's
+_OURS = frozenset("fkwtxb")  # the fields of whatever redischat wrote
+_STRANGE = {"f": "?", "k": "?", "w": "-", "t": "1000", "x": "0", "b": ""}  # for what a stranger's entry lacks; its time is the beginning of 1970
+_SEQ_DIGITS = len(str(LAST_NUMBER))
 _PART = "\ufffd"  # what a character becomes that a cut went through
-IMPORT_FIELDS = ("seq", "kind", "from", "ts_us", "body", "to", "wakes", "reply_to", "thread", "title", "status")
 
 
 class Draft:
@@ -44,7 +46,7 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
         seq, ts, rung, talk, cap, count, state, written, display, wakes, hint, audience, *budget = words
         return {
             "channel": written, "seq": int(seq), "from": display, "ts": iso(ts), "ts_ms": int(ts), "rung": rung, "talk": int(talk), "cap": int(cap), "members": int(count),
-            "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": str(hint) == "1",
+            "closed": state == "closed", "wakes": wakes_of(audience, wakes), "hint": yes(hint),
             "budget": budgets.record(written, str(budget[1]), str(budget[2]), int(ts)) if budget and int(budget[0]) else None,
         }  # fmt: skip
 
@@ -57,7 +59,7 @@ def post(who: Caller, channel: str, draft: Draft, *, once: Once) -> Call:
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "keep": once.seconds, "body": draft.body, "ask": "" if named else draft.audience,
-            "reply_to": "" if draft.reply_to is None else draft.reply_to, "thread": draft.thread, "title": draft.title, "status": draft.status,
+            "reply_to": maybe(draft.reply_to), "thread": draft.thread, "title": draft.title, "status": draft.status,
         },
         read, [key for name in named for key in (keys.bell(name), keys.owed(name))], named,
     )  # fmt: skip
@@ -147,7 +149,7 @@ def look(who: Caller, positions: dict[str, int], *, which: str = "wakes", sender
     return run(
         "message_look",
         {"heads": keys.heads, "marks": keys.marks(who.me)},
-        {"me": who.me, "which": which, "from": sender.lower(), "reply_to": "" if reply_to is None else reply_to},
+        {"me": who.me, "which": which, "from": sender.lower(), "reply_to": maybe(reply_to)},
         read, [keys.channel(channel, "messages") for channel in positions], [part for item in positions.items() for part in item],
     )  # fmt: skip
 
@@ -191,14 +193,14 @@ def import_batch(who: Caller, channel: str, rows: Sequence[Sequence[Any]], *, af
             "stream": keys.channel(channel, "messages"), "meta": keys.channel(channel, "meta"), "members": keys.channel(channel, "members"), "heads": keys.heads,
             "agents": keys.agents, "marks": keys.marks(who.me), "live": keys.live(channel),
         },
-        {"channel": channel, "me": who.me, "token": who.token, "after": "" if after is None else after},
+        {"channel": channel, "me": who.me, "token": who.token, "after": maybe(after)},
         lambda words: {"channel": words[0], "last_seq": int(words[1]), "stored": int(words[2])},
         (), [part for one in rows for part in one],
     )  # fmt: skip
 
 
 def row(record: dict[str, Any]) -> tuple[Any, ...]:
-    """The inverse of :func:`message`: a record as the IMPORT_FIELDS that it is stored by."""
+    """The inverse of :func:`message`: a record as message_import.lua takes it."""
     to, wakes = record["to"], record["wakes"]
     audience = {"all": "*", "none": "-"}[wakes] if isinstance(wakes, str) else f",{','.join(wakes).lower()},"
     given = [record[field] or "" for field in ("reply_to", "thread", "title", "status")]
@@ -206,15 +208,26 @@ def row(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["seq"], LETTERS[record["kind"]], record["from"], ms_of(record["ts"]) * 1000, record["body"], written, audience, *given
 
 
+def is_ours(entry: Any) -> bool:
+    """Did redischat write it? A stranger's raw XADD lacks a field, or its time, or what it answers, is no number."""
+    fields = pairs(entry)
+    return fields.keys() >= _OURS and is_time(fields["t"]) and ("r" not in fields or _seq(fields["r"]) is not None)
+
+
+def _seq(text: str | None) -> int | None:
+    """The number of a message, if it can be one."""
+    return int(text) if text and text.isdecimal() and len(text) <= _SEQ_DIGITS else None
+
+
 def _entries(found: Any, name: str, me: str) -> list[dict[str, Any]]:
-    """A stranger's raw XADD is no message: it has no body, or an id that is no number."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
+    """A stranger's raw XADD is no message, whatever its id."""
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if is_ours(fields)]
     return [message(name, int(seq), fields, me) for (left, _, seq), fields in rows if left == "0"]
 
 
 def _beside(found: Any, part: str, name: str, me: str) -> list[dict[str, Any]]:
     """Audits are numbered behind a message (``after``, ``n``); events are numbered on their own (``n``)."""
-    rows = [(id_.partition("-"), fields) for id_, fields in found or () if pairs(fields).keys() >= _OURS]
+    rows = [(id_.partition("-"), fields) for id_, fields in found or () if is_ours(fields)]
     audits = part == "audits"
     return [
         {**message(name, 0, fields, me), "seq": None, "after": int(after) if audits else None, "n": int(n), **({"facts": _facts(fields)} if audits else {})}
@@ -230,8 +243,19 @@ def _facts(fields: Any) -> dict[str, Any]:
 
 
 def message(channel: str, seq: int, entry: Any, me: str, *, repeat: bool = False, cut: int = 0) -> dict[str, Any]:
-    """One message as the record that ``--json`` gives. ``cut`` is its size in bytes when the body is only its beginning."""
+    """One message as the record that ``--json`` gives. ``cut`` is its size in bytes when the body is only its beginning.
+
+    A stranger's entry that looks like one to the broker is shown as far as it can be: whoever reads goes on behind it.
+    """
     fields = pairs(entry)
+    try:
+        return _record(channel, seq, fields, me, repeat=repeat, cut=cut)
+    except (KeyError, ValueError, OverflowError):
+        odd = {} if is_time(fields.get("t", "")) else {"t": _STRANGE["t"]}
+        return _record(channel, seq, {**_STRANGE, **fields, **odd, "r": _seq(fields.get("r"))}, me, repeat=repeat, cut=cut)
+
+
+def _record(channel: str, seq: int, fields: dict[str, Any], me: str, *, repeat: bool, cut: int) -> dict[str, Any]:
     wakes, to = fields["w"], fields.get("to", "")
     reply = fields.get("r")
     return {

@@ -6,7 +6,7 @@ that one set of keys serves all repositories. Times are milliseconds in scripts,
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, pairs, plain, run
+from .call import Call, Caller, Once, clock, iso, maybe, pairs, plain, run, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _locked(words: list[Any]) -> dict[str, Any]:
     paths = _paths(rest[end:])
     return {
         "queued": False, "channel": channel, "owner": owner, **_whole(paths), "renewed": how == "renewed",
-        "late_seconds": _late(late), "recovered": recovered, "born": str(born) == "1",
+        "late_seconds": _late(late), "recovered": recovered, "born": yes(born),
     }  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def renew(
         },
         {
             "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep_s": once.seconds, "ttl": lease_ms,
-            "fence": "" if fence is None else fence, "all": int(all_), "quiet": int(quiet),
+            "fence": maybe(fence), "all": int(all_), "quiet": int(quiet),
         },
         renewed, (), [word for pair in targets for word in pair],
     )  # fmt: skip
@@ -199,7 +199,7 @@ def recover(who: Caller, channel: str, target: tuple[str, str], lease_ms: int, r
     def recovered(words: list[Any]) -> dict[str, Any]:
         paths, before = _paths(words[6:]), {"previous_owner": words[4], "previous_expires_at": iso(words[5])}
         told = [{"path": one["path"], **before} for one in paths]
-        return {"channel": words[0], "owner": words[1], **_whole(paths), "recovered": told, "born": str(words[2]) == "1"}
+        return {"channel": words[0], "owner": words[1], **_whole(paths), "recovered": told, "born": yes(words[2])}
 
     return run(
         "path_recover",
@@ -243,7 +243,7 @@ def _held(row: dict[str, Any], me: str, now: int) -> dict[str, Any]:
     ends = int(row["ends"])
     return {
         "path": row["path"], "asked": row["asked"], "holder": row["holder"], "mine": bool(me) and row["owner"] == me, "mode": MODES[row["mode"]],
-        "expires_at": iso(ends), "lapsed": ends <= now, "token": int(row["token"]), "lock_id": row["lock_id"], "offered": str(row["offered"]) == "1",
+        "expires_at": iso(ends), "lapsed": ends <= now, "token": int(row["token"]), "lock_id": row["lock_id"], "offered": yes(row["offered"]),
         "channel": row["channel"] or None, "reason": row["reason"] or None,
     }  # fmt: skip
 
@@ -257,7 +257,7 @@ def overrun(who: Caller, channel: str, lock: str, text: str) -> Call:
             "live": who.keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "lock": lock, "text": text},
-        lambda words: str(words[0]) == "1",
+        lambda words: yes(words[0]),
     )  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def book(keys: Keys) -> list[Call]:
     return [
         plain("HGETALL", keys.held, read=pairs), plain("HGETALL", keys.locks, read=pairs), plain("ZRANGE", keys.line, 0, -1),
         plain("HGETALL", keys.requests, read=pairs), plain("HGETALL", keys.repos, read=pairs),
-        plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000),
+        clock(),
     ]  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def stand(who: Caller, request: str, kind: str, target: str) -> Call:
         "path_stand",
         {"agents": keys.agents, **_keys(keys, *_BOOK, "waits", "leased"), "scratch": keys.scratch(who.me)},
         {"me": who.me, "token": who.token, "door": keys.door(), "request": request, "kind": kind, "target": target.lower()},
-        lambda words: {"circle": words[0] or None, "hard": str(words[1]) == "1"},
+        lambda words: {"circle": words[0] or None, "hard": yes(words[1])},
     )
 
 

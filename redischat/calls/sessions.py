@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import agents
-from .call import Call, Caller, iso, packed, pairs, plain, run, unpacked
+from .call import Call, Caller, iso, packed, pairs, plain, run, unpacked, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ def begin(keys: Keys, session: str, agent: str, *, harness: str, host: str, pid:
             "session": packed(session), "agent": agent, "harness": harness, "host": packed(host), "pid": pid, "project": packed(project), "way": way,
             "state": state,
         },
-        lambda words: str(words[0]) == "1",
+        lambda words: yes(words[0]),
     )  # fmt: skip
 
 
-def end(keys: Keys, session: str, me: str) -> Call:
-    """A session has ended (session_end.lua). Gives whether it was known."""
+def end(keys: Keys, session: str, me: str, *, active_ms: int | None = None) -> Call:
+    """A session has ended (session_end.lua); with ``active_ms`` only if it did nothing since then. Gives whether it was known, and is over."""
     return run(
         "session_end",
         {"presence": keys.presence, "agents": keys.agents, "scratch": keys.scratch(me)},
-        {"session": packed(session)},
-        lambda words: str(words[0]) == "1",
+        {"session": packed(session), "active": active_ms or ""},
+        lambda words: yes(words[0]),
     )
 
 
@@ -99,7 +99,7 @@ def wake(keys: Keys, session: str, what: str, way: str = "", ring: str = "") -> 
     return run(
         "session_wake", {"presence": keys.presence, "scratch": keys.scratch("waker")},
         {"session": packed(session), "what": what, "way": way, "bell": keys.bell(ring) if ring else ""},
-        lambda words: {"done": str(words[0]) == "1", "state": words[1], "asked_ms": int(words[2]), "look_ms": int(words[5])},
+        lambda words: {"done": yes(words[0]), "state": words[1], "asked_ms": int(words[2]), "look_ms": int(words[5])},
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def follow(who: Caller, session: str, host: str, old: str = "") -> Call:
     return run(
         "session_follow", {"agents": keys.agents, "sessions": keys.sessions, "presence": keys.presence},
         {"me": who.me, "token": who.token, "session": packed(session), "host": packed(host), "old": packed(old) if old else ""},
-        lambda words: (str(words[0]), str(words[1]) == "1"),
+        lambda words: (str(words[0]), yes(words[1])),
     )  # fmt: skip
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, pairs, plain
-from .messages import message
+from .call import Call, Caller, plain
+from .messages import is_ours, message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 PAGE = 500
-_OURS = frozenset("fkwtb")
 
 
 def entries(who: Caller, channel: str, name: str, *, after: str = "-") -> Call:
@@ -20,16 +19,9 @@ def entries(who: Caller, channel: str, name: str, *, after: str = "-") -> Call:
         told, damaged = [], []
         for id_, fields in found or ():
             left, _, seq = id_.partition("-")
-            one = _message(name, int(seq), pairs(fields), who.me) if left == "0" else None
+            one = message(name, int(seq), fields, who.me) if left == "0" and is_ours(fields) else None
             told += [one] if one else []
             damaged += [] if one else [id_]
         return {"messages": told, "damaged": damaged, "last": found[-1][0] if found and len(found) == PAGE else None}
 
     return plain("XRANGE", who.keys.channel(channel, "messages"), after if after == "-" else f"({after}", "+", "COUNT", PAGE, read=read)
-
-
-def _message(name: str, seq: int, fields: dict[str, Any], me: str) -> dict[str, Any] | None:
-    try:
-        return message(name, seq, fields, me) if fields.keys() >= _OURS else None
-    except (ValueError, OverflowError):
-        return None  # its time or what it answers is no number

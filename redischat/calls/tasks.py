@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Caller, Once, iso, pairs, run
+from .call import Call, Caller, Once, iso, keyed, maybe, pairs, run, several, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,23 +24,17 @@ _WORDS = (
 _NUMBERS = ("priority", "number", "attempt", "token", "expires", "claimed", "created", "updated", "before_expires")
 
 
-def _keys(keys: Keys, channel: str, *parts: str) -> dict[str, str]:
-    """The keys that a script asks for by these names, for one channel."""
-    ours = ("meta", "tasks", "texts", "links", "ready", "leases", "claims", "audits")
-    return {part: keys.channel(channel, part) if part in ours else keys.live(channel) if part == "live" else getattr(keys, part) for part in parts}
-
-
 def create(who: Caller, channel: str, fields: dict[str, Any], *, once: Once) -> Call:
     """Put a task on the board (task_create.lua); ``fields``: ``id owner priority deps title branch files acceptance``. Gives ``channel id status ready waits_for``."""
     keys = who.keys
     return run(
         "task_create",
         {
-            **_keys(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "audits"),
+            **keyed(keys, channel, "heads", "agents", "meta", "tasks", "texts", "links", "ready", "audits"),
             "idem": keys.idem("task_create", who.me, once.key, f"{channel}/{fields['id'].lower()}"), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, **fields, "bell": keys.bell()},
-        lambda words: {"channel": words[0], "id": words[1], "status": words[2], "ready": str(words[3]) == "1", "waits_for": _named(words[4])},
+        lambda words: {"channel": words[0], "id": words[1], "status": words[2], "ready": yes(words[3]), "waits_for": _named(words[4])},
     )  # fmt: skip
 
 
@@ -50,11 +44,11 @@ def update(who: Caller, channel: str, task: str, changes: Iterable[tuple[str, An
     return run(
         "task_update",
         {
-            **_keys(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "audits"),
+            **keyed(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "audits"),
             "idem": keys.idem("task_update", who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "bell": keys.bell()},
-        lambda words: {"channel": words[0], "id": words[1], "status": words[2], "changed": _ids(words[3]), **_ripple(words[4:])},
+        lambda words: {"channel": words[0], "id": words[1], "status": words[2], "changed": several(words[3]), **_ripple(words[4:])},
         (), [part for pair in changes for part in pair],
     )  # fmt: skip
 
@@ -65,11 +59,11 @@ def claim(who: Caller, channel: str, task: str, *, want: str = "claim", ttl_ms: 
     return run(
         "task_claim",
         {
-            "world": keys.meta, **_keys(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_" + want, who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
-            "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "want": want, "ttl": ttl_ms, "fence": _fence(fence),
+            "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "want": want, "ttl": ttl_ms, "fence": maybe(fence),
             "steal": int(steal), "reason": reason,
         },
         grant,
@@ -82,7 +76,7 @@ def next_(who: Caller, channel: str, *, take: bool, ttl_ms: int, once: Once) -> 
     return run(
         "task_next",
         {
-            "world": keys.meta, **_keys(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
+            "world": keys.meta, **keyed(keys, channel, "heads", "agents", "tasks", "texts", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_next", who.me, once.key, channel), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
@@ -99,11 +93,11 @@ def move(who: Caller, channel: str, task: str, verb: str, *, fence: int | None =
     return run(
         "task_move",
         {
-            **_keys(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
+            **keyed(keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "audits"),
             "idem": keys.idem("task_" + verb, who.me, once.key, f"{channel}/{task}"), "live": keys.live(channel), "scratch": keys.scratch(who.me),
         },
         {
-            "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "verb": verb, "fence": _fence(fence),
+            "channel": channel, "me": who.me, "token": who.token, "agent": who.agent, "keep": once.seconds, "id": task, "verb": verb, "fence": maybe(fence),
             "reason": reason, "result": result, "bell": keys.bell(),
         },
         lambda words: {
@@ -124,12 +118,12 @@ def look(keys: Keys, channel: str, tasks: Sequence[str] = ()) -> Call:
             "unnoticed": board.unnoticed(),
         }  # fmt: skip
 
-    return run("task_look", _keys(keys, channel, "heads", "tasks", "texts", "links"), {"channel": channel}, read, (), tasks)
+    return run("task_look", keyed(keys, channel, "heads", "tasks", "texts", "links"), {"channel": channel}, read, (), tasks)
 
 
 def notice(keys: Keys, channel: str) -> Call:
     """Leave word of the leases that ran out unnoticed (task_notice.lua). Gives how many."""
-    return run("task_notice", _keys(keys, channel, "heads", "tasks", "leases", "audits", "live"), {"channel": channel}, lambda words: int(words[0]))
+    return run("task_notice", keyed(keys, channel, "heads", "tasks", "leases", "audits", "live"), {"channel": channel}, lambda words: int(words[0]))
 
 
 def repair(who: Caller, channel: str) -> Call:
@@ -137,7 +131,7 @@ def repair(who: Caller, channel: str) -> Call:
     return run(
         "task_repair",
         {
-            "world": who.keys.meta, **_keys(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"),
+            "world": who.keys.meta, **keyed(who.keys, channel, "heads", "agents", "tasks", "texts", "links", "ready", "leases", "leased", "claims"),
             "scratch": who.keys.scratch(who.me),
         },
         {"channel": channel, "me": who.me, "token": who.token, "agent": who.agent},
@@ -174,7 +168,7 @@ class Board:
                 continue
             self._records[task] = found
         for task, found in sorted(self._records.items(), key=lambda item: int(item[1]["number"])):
-            for other in _ids(found["deps"]):
+            for other in several(found["deps"]):
                 self._dependents.setdefault(other, []).append(task)
 
     def tasks(self, wanted: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -191,7 +185,7 @@ class Board:
         return str(found["status"]) if found else "missing"
 
     def _unmet(self, task: str) -> list[str]:
-        return [other for other in _ids(self._records[task]["deps"]) if self._status(other) != "done"]
+        return [other for other in several(self._records[task]["deps"]) if self._status(other) != "done"]
 
     def _never(self, task: str) -> bool:
         """Does it wait, however far, for something that will not be done as things stand?"""
@@ -223,7 +217,7 @@ class Board:
         over = found["status"] in OVER
         return {
             "id": found["id"], "channel": self._channel, "title": self._text(task, "title", ""), "status": found["status"], "owner": _none(found["owner"]),
-            "created_by": found["by"], "depends_on": [self._shown(other) for other in _ids(found["deps"])], "files_hint": _list(self._text(task, "files", "[]")),
+            "created_by": found["by"], "depends_on": [self._shown(other) for other in several(found["deps"])], "files_hint": _list(self._text(task, "files", "[]")),
             "acceptance": _list(self._text(task, "acceptance", "[]")), "lease_expires_at": iso(found["expires"]), "branch": self._text(task, "branch", "") or None,
             "updated_at": iso(found["updated"]), "priority": found["priority"], "attempt": found["attempt"], "token": found["token"] or None,
             "ready": found["status"] == "open" and not waits, "waits_for": [] if over else waits, "stuck": not over and self._never(task),
@@ -270,25 +264,17 @@ def _list(text: str) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def _ids(text: str) -> list[str]:
-    return [] if text in ("", "-") else [one for one in text.split(",") if one]
-
-
 def _named(text: str) -> list[str]:
     """``T-1 (open), T-2 (cancelled)`` as a list."""
     return [one for one in text.split(", ") if one]
 
 
 def _ripple(words: Sequence[str]) -> dict[str, list[str]]:
-    return {"freed": _ids(words[0]), "begun": _ids(words[1]), "waiting": _ids(words[2])}
+    return {"freed": several(words[0]), "begun": several(words[1]), "waiting": several(words[2])}
 
 
 def _none(word: str) -> str | None:
     return None if word == "-" else word
-
-
-def _fence(token: int | None) -> str | int:
-    return "" if token is None else token
 
 
 def _late(ms: int | str) -> int | None:

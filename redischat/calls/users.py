@@ -6,6 +6,7 @@ among them that lists keys or channels, or that touches one whose name is not ch
 
 from __future__ import annotations
 
+from ..keys import SHARED
 from .call import Call, pairs, plain
 
 TYPE_CHECKING = False
@@ -25,21 +26,35 @@ ACTS = (
 OBSERVES = (*LOOKS, "eval_ro", "evalsha_ro")
 NEWER = {"client|setinfo": LOOKS, "waitaof": ACTS}  # not known to Redis 7.0 -> to whom they are given (redis-py names itself at each connection)
 SECRET_BYTES = 24  # of a password
-SHARED = "rc1:{"  # how each key begins (keys.py), before the workspace
+SINCE = "since:"  # a doorbell that nobody rings: the right to it tells when a user's password was made, so that of two servers the newer one is known
 
 
-def rules(keys: Keys, *, observer: bool = False, database: int = 0, newer: bool = True) -> list[str]:
-    """The rights of a user of one workspace, as words of ACL SETUSER: all that was there before goes, passwords stay. ``newer``: the server is no Redis 7.0."""
+def rules(keys: Keys, *, observer: bool = False, since: str = "", database: int = 0, newer: bool = True) -> list[str]:
+    """The rights of a user of one workspace, as words of ACL SETUSER: all that was there before goes, passwords (made ``since``) stay. ``newer``: the server is no Redis 7.0."""
     may = [*(OBSERVES if observer else ACTS), *(one for one, whose in NEWER.items() if newer and (whose is LOOKS or not observer))]
-    pattern = f"%R~{keys.prefix}*" if observer else f"~{keys.prefix}*"
     bells = [f"&{keys.live('*')}", f"&{keys.opened}"] if observer else [f"&{keys.prefix}*"]  # whoever listens elsewhere counts as a wait
     chosen = [f"+select|{database}"] if database else []
-    return ["on", "clearselectors", "resetkeys", pattern, "resetchannels", *bells, "-@all", *(f"+{one}" for one in may), *chosen]
+    return ["on", *_bare(keys, since, observer=observer), *bells, *(f"+{one}" for one in may), *chosen]
 
 
-def write(name: str, words: Sequence[str], password: str | None = None) -> Call:
-    """Give a user these rights, and with ``password`` this one and no other. Again is the same."""
-    return plain("ACL", "SETUSER", name, *(("resetpass", f">{password}") if password else ()), *words)
+def void(keys: Keys, since: str, *, observer: bool = False) -> list[str]:
+    """No rights: what is left of a user who is revoked, until no server has it any more."""
+    return ["off", *_bare(keys, since, observer=observer)]
+
+
+def _bare(keys: Keys, since: str, *, observer: bool) -> list[str]:
+    pattern = f"%R~{keys.prefix}*" if observer else f"~{keys.prefix}*"
+    return ["clearselectors", "resetkeys", pattern, "resetchannels", *([f"&{keys.prefix}{SINCE}{since}"] if since else []), "-@all"]
+
+
+def write(name: str, words: Sequence[str], passwords: Sequence[str] | None = None) -> Call:
+    """Give a user these rights, and with ``passwords`` (``>password``, ``#digest``) these and no others. Again is the same."""
+    return plain("ACL", "SETUSER", name, *(() if passwords is None else ("resetpass", *passwords)), *words)
+
+
+def now() -> Call:
+    """The time of the server in milliseconds, as long as it is: texts of one length are ordered as numbers are."""
+    return plain("TIME", read=lambda found: f"{int(found[0]) * 1000 + int(found[1]) // 1000:014}")
 
 
 def find(name: str) -> Call:
@@ -86,13 +101,20 @@ def myself() -> Call:
 
 
 def user(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """``user workspace observer on open whole``: ``workspace`` None for one that redischat did not make; ``open``: it needs no password; ``whole``: it may do everything."""
+    """``user workspace observer on open whole passwords since gone``.
+
+    ``workspace`` None for one that redischat did not make; ``open``: it needs no password; ``whole``: it may do everything; ``passwords``: their digests, made
+    ``since`` ("": not known); ``gone``: revoked.
+    """
     pattern = str(found.get("keys", ""))
     flags = [str(one) for one in found.get("flags", ())]
     observer = pattern.startswith("%R~")
     workspace = pattern.removeprefix("%R").removeprefix("~" + SHARED).removesuffix("}:*")
     ours = pattern == f"{'%R' if observer else ''}~{SHARED}{workspace}}}:*" and not set(workspace) & set("*?[]\\ ~%")
+    bells, passwords = str(found.get("channels", "")), sorted(map(str, found.get("passwords", ())))
+    since = max((one.partition(SINCE)[2] for one in bells.split(" ") if one.startswith(f"&{SHARED}{workspace}}}:{SINCE}")), default="") if ours else ""
     return {
+        "passwords": passwords, "since": since, "gone": bool(since) and "off" in flags and not passwords,
         "user": name, "workspace": workspace if ours else None, "observer": observer, "on": "on" in flags, "open": "on" in flags and "nopass" in flags,
         "whole": str(found.get("commands")) == "+@all" and pattern == "~*" and str(found.get("channels")) == "&*",
     }  # fmt: skip

@@ -17,6 +17,7 @@ from ..calls.call import Caller, Once
 from ..errors import Refused
 from ..flows import channels
 from ..keys import Keys
+from ..settings import SESSION_BY
 from ..wire import Wire
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ BODY = ("Schema v2 is on the branch; the importer takes 12 s now, 50 before. " *
 BATCH = 500  # messages imported by one script
 US = 1_000_000
 LONGEST = 70  # bytes of a temporary directory: a socket has a path of 104 at most
-_OTHERS = ("CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID")  # who the caller is
+_OTHERS = ("CLAUDE_PROJECT_DIR", *SESSION_BY)  # who the caller is
 
 
 class World:

@@ -37,7 +37,7 @@ def budget(
     idem: str | None = None,
 ) -> int:
     """Set a budget, take it off, or say how much is used."""
-    room, whose, bounds = names.same(names.channel(channel)), names.agent(agent) if agent else "", (messages, characters)
+    room, whose, bounds = names.room(channel), names.agent(agent) if agent else "", (messages, characters)
     asked = [one for one in bounds if one is not None]
     if per and not asked and not off:
         raise Usage(message=f"--per says in how long, not how much: redischat budget {room} --messages 50 --per {per}")

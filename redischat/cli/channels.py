@@ -7,7 +7,7 @@ from ..calls.messages import Draft
 from ..errors import Usage
 from ..flows import channels as flows
 from ..flows import fields, messages, pending
-from ..text import block, field, inert, rules, when
+from ..text import block, few, field, inert, rules, when
 from .budgets import line
 from .seat import once, text_of
 from .show import put, record, records, say
@@ -96,14 +96,14 @@ def invitation(text: str) -> str:
 
 def invite(seat: Seat, *, channel: str) -> int:
     """Print an invitation."""
-    got = seat.drive(flows.invite(seat.onlooker(), names.same(names.channel(channel))))
+    got = seat.drive(flows.invite(seat.onlooker(), names.room(channel)))
     put(record(got) if seat.json else invitation(got["invitation"]))
     return 0
 
 
 def leave(seat: Seat, *, channel: str, ask: bool = False, idem: str | None = None) -> int:
     """Leave, or ask first."""
-    room, who = names.same(names.channel(channel)), seat.caller()
+    room, who = names.room(channel), seat.caller()
     if ask:
         got = seat.drive(messages.say(who, room, Draft(flows.leaving(who, room), status="leaving"), once(idem)))
         put(record(got) if seat.json else f"asked as #{got['seq']}; you are still in #{got['channel']}. Leave for good: redischat leave {got['channel']}\n")
@@ -123,7 +123,7 @@ def close(seat: Seat, *, channel: str, reason: str, idem: str | None = None) -> 
     """Close a channel."""
     if not reason.strip():
         raise Usage(message="why? redischat close CHANNEL --reason 'shipped'")
-    got = seat.drive(flows.close(seat.caller(), names.same(names.channel(channel)), names.line("reason", reason), once(idem)))
+    got = seat.drive(flows.close(seat.caller(), names.room(channel), names.line("reason", reason), once(idem)))
     done = f"closed #{got['channel']}" if got["closed"] else f"#{got['channel']} was closed already: {inert(got['reason'])}"
     put(record(got) if seat.json else f"{done}. Read it: redischat read {got['channel']} --all. Bring it back: redischat reopen {got['channel']}\n")
     return 0
@@ -131,7 +131,7 @@ def close(seat: Seat, *, channel: str, reason: str, idem: str | None = None) -> 
 
 def reopen(seat: Seat, *, channel: str, max_messages: int | None = None, idem: str | None = None) -> int:
     """Reopen a channel, or raise its cap."""
-    got = seat.drive(flows.reopen(seat.caller(), names.same(names.channel(channel)), max_messages, once(idem)))
+    got = seat.drive(flows.reopen(seat.caller(), names.room(channel), max_messages, once(idem)))
     if seat.json:
         put(record(got))
         return 0
@@ -148,7 +148,7 @@ def reopen(seat: Seat, *, channel: str, max_messages: int | None = None, idem: s
 
 def delete(seat: Seat, *, channel: str, yes: bool = False, idem: str | None = None) -> int:
     """Destroy a channel, or tell what would go."""
-    got = seat.drive(flows.delete(seat.caller(), names.same(names.channel(channel)), once(idem), yes=yes))
+    got = seat.drive(flows.delete(seat.caller(), names.room(channel), once(idem), yes=yes))
     if seat.json:
         put(record(got))
     elif got["deleted"]:
@@ -162,7 +162,7 @@ def delete(seat: Seat, *, channel: str, yes: bool = False, idem: str | None = No
 
 def mode(seat: Seat, *, channel: str, mode: str, yes: bool = False, idem: str | None = None) -> int:
     """Change whom an unaddressed message wakes."""
-    got = seat.drive(flows.mode(seat.caller(), names.same(names.channel(channel)), mode, once(idem), yes=yes))
+    got = seat.drive(flows.mode(seat.caller(), names.room(channel), mode, once(idem), yes=yes))
     if seat.json:
         put(record(got))
     elif not got["changed"]:
@@ -177,7 +177,7 @@ def mode(seat: Seat, *, channel: str, mode: str, yes: bool = False, idem: str | 
 def briefing(seat: Seat, *, channel: str, text: str | None = None, file: str | None = None, idem: str | None = None) -> int:
     """Read or set the house rules."""
     found = text_of(text, file, "briefing")
-    got = seat.drive(flows.briefing(seat.caller(), names.same(names.channel(channel)), None if found is None else names.briefing(found), once(idem)))
+    got = seat.drive(flows.briefing(seat.caller(), names.room(channel), None if found is None else names.briefing(found), once(idem)))
     if seat.json:
         put(record(got))
     elif found == "":
@@ -209,7 +209,7 @@ def channels(seat: Seat, *, all_: bool = False) -> int:
 def _row(one: dict[str, Any]) -> str:
     marks = [mark for mark, on in (("broadcast", one["broadcast"]), (f"closed: {one['closed_reason']}", one["closed"])) if on]
     cap = f"/{one['max_messages']}" if one["max_messages"] else ""
-    members = ", ".join(one["members"][:NAMES]) + (f" and {len(one['members']) - NAMES} more" if len(one["members"]) > NAMES else "")
+    members = few(one["members"], NAMES)
     head = f"#{one['channel']}  {one['messages']}{cap} messages  {field(one['topic']) if one['topic'] else '(no topic)'}"
     return (
         head
@@ -222,7 +222,7 @@ def _row(one: dict[str, Any]) -> str:
 
 def roster(seat: Seat, *, channel: str) -> int:
     """Who is in a channel."""
-    got = seat.drive(flows.roster(seat.onlooker(), names.same(names.channel(channel))))
+    got = seat.drive(flows.roster(seat.onlooker(), names.room(channel)))
     if seat.json:
         put(record(got))
         return 0
@@ -236,7 +236,7 @@ def roster(seat: Seat, *, channel: str) -> int:
 
 def retain(seat: Seat, *, channel: str, messages: int, yes: bool = False) -> int:
     """Forget the oldest messages, or tell how many would go."""
-    got = seat.drive(flows.retain(seat.caller(), names.same(names.channel(channel)), messages, yes=yes))
+    got = seat.drive(flows.retain(seat.caller(), names.room(channel), messages, yes=yes))
     if seat.json:
         put(record(got))
     elif got["done"]:
@@ -251,7 +251,7 @@ def retain(seat: Seat, *, channel: str, messages: int, yes: bool = False) -> int
 def recover_pending(seat: Seat, *, channel: str, resolve_publication: str | None = None) -> int:
     """Check a channel's streams, board and locks, and mend them; exit 1 when something is left that cannot be derived."""
     fields.resolution(resolve_publication)
-    got = seat.drive(pending.recover(seat.caller(), names.same(names.channel(channel))))
+    got = seat.drive(pending.recover(seat.caller(), names.room(channel)))
     if seat.json:
         put(record(got))
         return int(bool(got["damaged"]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def claim(seat: Seat, *, channel: str, name: str, note: str | None = None, lease: float | None = None, steal_expired: bool = False) -> int:
     """Claim a name first."""
     ttl_ms = 0 if lease is None else fields.milliseconds(lease)
-    room = names.same(names.channel(channel))
+    room = names.room(channel)
     got = seat.drive(flows.claim(seat.caller(), room, fields.claim(name), note=fields.note(note), ttl_ms=ttl_ms, steal=steal_expired))
     if got["warning"]:
         say(got["warning"])
@@ -36,14 +36,14 @@ def claim(seat: Seat, *, channel: str, name: str, note: str | None = None, lease
 
 def unclaim(seat: Seat, *, channel: str, name: str, idem: str | None = None) -> int:
     """Give a claim back."""
-    got = seat.drive(flows.unclaim(seat.caller(), names.same(names.channel(channel)), fields.claim(name), once(idem)))
+    got = seat.drive(flows.unclaim(seat.caller(), names.room(channel), fields.claim(name), once(idem)))
     put(record(got) if seat.json else f"gave back {got['name']}\n")
     return 0
 
 
 def claims(seat: Seat, *, channel: str) -> int:
     """What is claimed."""
-    found = seat.drive(flows.every(seat.onlooker(), names.same(names.channel(channel))))
+    found = seat.drive(flows.every(seat.onlooker(), names.room(channel)))
     if seat.json:
         records(found)
     elif not found:

@@ -19,6 +19,7 @@ from ..calls.messages import Draft
 from ..errors import Refused
 from ..flows import channels, messages, reading
 from ..keys import Keys
+from ..settings import SESSION_BY
 from ..text import block
 from ..wire import Wire
 from .ending import tidied
@@ -41,7 +42,7 @@ ROUNDS = 20  # wakes measured between two clients
 SWEEP = 1_000  # keys a step
 CHUNK = 1 << 16
 MS = 1000
-_FOREIGN = ("CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "REDISCHAT_SESSION", "REDISCHAT_TOKEN")  # who the caller is, and no agent here
+_FOREIGN = ("CLAUDE_PROJECT_DIR", *SESSION_BY, "REDISCHAT_TOKEN")  # who the caller is, and no agent here
 
 RULES = "Say what you measured. Address whom you need an answer from, and leave the others asleep."
 QUESTION = "The importer is slow: is it the parser or the disk?"
@@ -138,7 +139,6 @@ class Stage:
                 process.kill()
                 process.communicate()
         shutil.rmtree(self.directory, ignore_errors=True)
-        self.seat.close()  # an interrupted question may have left its answer on the line
         sweep(self.seat.run, self.keys)
 
 

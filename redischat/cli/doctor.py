@@ -51,8 +51,10 @@ def _claims(seat: Seat, harness: str | None) -> Iterator[Check]:
     yield asked
     if ground:
         yield rights.told(settings, ground.rights)
+        yield from rights.alike(ground.rights)
         yield from checkup.room(ground)
         yield from checkup.identity(ground)
+    yield from checks.disk(settings)
     yield from checks.program(wiring)
     yield from checks.setup(project)
     clients = wiring.clients if harness else checks.clients(project, wiring)

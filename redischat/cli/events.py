@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 
 from .. import names
+from ..calls.call import FOREVER
 from ..calls.event_form import KIND, TYPES, draft, of_type
 from ..errors import BadName
 from ..flows import events as flows
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..calls.call import Caller, Show
     from .seat import Seat
 
-FOREVER_S = 10 * 365 * 86_400.0
 SCHEMA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "models", "event.schema.json")
 
 
@@ -35,11 +34,10 @@ def post(
     status: str | None = None,
     detail: str | None = None,
     primitives: tuple[str, ...] | None = None,
-    from_: str | None = None,  # noqa: ARG001 - it has become --as
     idem: str | None = None,
 ) -> int:
     """Post a capability or status event."""
-    who, room = _author(seat), names.same(names.channel(channel))
+    who, room = _author(seat), names.room(channel)
     parts = None if primitives is None else [part.strip() for text in primitives for part in text.split(",") if part.strip()]
     event = draft(type_, who.agent, harness, status=status, detail=detail, primitives=parts)
     got = seat.drive(flows.post(who, room, event, once(idem)))
@@ -67,8 +65,8 @@ def _author(seat: Seat) -> Caller:
 def read(seat: Seat, *, channel: str, type_: str | None = None, since: int | None = None, new: bool = False, follow: bool = False) -> int:
     """Show events, one JSON record a line: the same words in both modes, with --json the channel and number around them."""
     own = new or seat.settings.sources.get("agent") == "--as"
-    who, room = seat.caller() if own else seat.onlooker(), names.same(names.channel(channel))
-    wanted = flows.Wanted(type_=of_type(type_), since=since, new=own, follow=time.monotonic() + FOREVER_S if follow else None)
+    who, room = seat.caller() if own else seat.onlooker(), names.room(channel)
+    wanted = flows.Wanted(type_=of_type(type_), since=since, new=own, follow=FOREVER if follow else None)
     if follow:
         say("following; ^C ends it")
     got = seat.drive(flows.read(who, room, wanted), _shower(seat, sure=own))

@@ -9,7 +9,7 @@ from io import StringIO
 
 import click
 
-from .. import __version__
+from .. import __version__, names
 from ..errors import CannotWrite, Interrupted, Usage
 from .perform import perform, refuse
 from .show import put
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..errors import ChatError
     from .verbs import Verb
 
-_KINDS = {"text": click.STRING, "texts": click.STRING, "int": click.IntRange(min=0, max=(1 << 53) - 1), "seconds": click.FLOAT, "lease": click.FLOAT}
+_KINDS = {"text": click.STRING, "texts": click.STRING, "int": click.IntRange(min=0, max=names.WHOLE), "seconds": click.FLOAT, "lease": click.FLOAT}
 ABOUT = "Coding agents and the people beside them talk and coordinate through one Redis or Valkey broker."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import CouldNotLook
 from ..errors.paths import PathLockStaged, PathLockUnchecked
-from ..flows import path_fields as fields
+from ..settings import cwd
 from ..text import inert
 from .show import put, record
 
@@ -19,11 +19,11 @@ def check(seat: Seat) -> int:
     from ..hook.guard import closed
     from ..repository import find
 
-    found = commit.staged(fields.cwd())
+    found = commit.staged(cwd())
     repo = find(seat.settings, cwd=found.top)
     wanted = commit.targets(repo, found)
     try:
-        no = seat.drive(commit.judge(seat.onlooker(), repo, wanted)) if wanted else ""
+        no = seat.drive(commit.judge(seat.onlooker(), repo, wanted, commit.typed_in(found, cwd()))) if wanted else ""
     except CouldNotLook as error:
         shut = closed(seat.settings.project, wanted)
         if shut:
@@ -44,7 +44,7 @@ def install(seat: Seat) -> int:
     """Put the hook in."""
     from ..install.commit import Hook
 
-    hook = Hook(fields.cwd())
+    hook = Hook(cwd())
     changed = hook.install()
     did = "each commit in this repository, from any worktree of it, is checked now" if changed else "it was there already: nothing was changed"
     put(record({"path": hook.path, "changed": changed}) if seat.json else f"{inert(hook.path)}: {did}\n    out again: redischat guard uninstall\n")
@@ -55,7 +55,7 @@ def uninstall(seat: Seat) -> int:
     """Take the hook out."""
     from ..install.commit import Hook
 
-    hook = Hook(fields.cwd())
+    hook = Hook(cwd())
     changed = hook.uninstall()
     put(
         record({"path": hook.path, "changed": changed})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..install import CLIENTS, apply, codex, detect, ignore
+from ..install import apply, codex, detect, ignore
 from ..install import doctor as checks
-from ..install.wiring import Wiring
+from ..install.project import Project
+from ..install.wiring import Wiring, served
 from .plans import show_plans
 from .show import put, records
 from .tools import Tools
@@ -37,12 +38,12 @@ def install(seat: Seat, *, harness: str | None = None, scope: str | None = None,
 
 
 def uninstall(seat: Seat, *, harness: str | None = None, scope: str | None = None, dry_run: bool = False) -> int:
-    """Take our hooks out: without ``harness`` of all that have some here."""
-    wiring = Wiring(seat.settings, harness or detect.NONE, scope)
-    tools = Tools(wiring, out_of=wiring.clients if harness else CLIENTS)
+    """Take our hooks out: without ``harness`` of all that have some here, but for what other projects count on."""
+    wiring, counted = Wiring(seat.settings, harness or detect.NONE, scope), Project(seat.settings).counted
+    tools = Tools(wiring, out_of=wiring.clients if harness else served(counted))
     wiring.clients = wiring.clients if harness else wiring.ours()
-    plans = [one for one in wiring.plans(remove=True) if one.changes]
-    done = plans if dry_run else [apply(one) for one in plans]
+    plans = wiring.removals(counted, all_=bool(harness))
+    done = plans if dry_run else [apply(one) if one.changes else one for one in plans]
     tools.put_in(dry=dry_run)
     if done or not tools:
         show_plans(seat, wiring, done, dry=dry_run)

@@ -58,7 +58,7 @@ def say(
     )  # fmt: skip
     if len(draft.to) > names.NAMED:
         raise Usage(message=f"{len(draft.to)} names: more than {names.NAMED} is everyone: --to-all")
-    got = seat.drive(flows.say(seat.caller(), names.same(names.channel(channel)), draft, once(idem)))
+    got = seat.drive(flows.say(seat.caller(), names.room(channel), draft, once(idem)))
     put(record(got) if seat.json else receipt(got))
     return 0
 
@@ -91,7 +91,7 @@ def read(
     audit: bool = False,
 ) -> int:
     """Hand out what is new, or show a transcript."""
-    room = names.same(names.channel(channel)) if channel is not None else None
+    room = names.room(channel) if channel is not None else None
     if all_ or audit or since_summary or since is not None:
         if room is None:
             raise Usage(message="which channel? redischat read CHANNEL --all")
@@ -144,8 +144,13 @@ def _transcript(seat: Seat, room: str, since: int | None, limit: int | None, *, 
     if span.newest is None and last < got["last_seq"]:
         put(f"#{got['channel']}: {got['last_seq'] - last} more: redischat read {room} --since {last + 1}\n")
     if not shown:
-        put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
+        put(_end(got))
     return 0
+
+
+def _end(got: dict[str, Any]) -> str:
+    """What is said of a transcript that has nothing to show."""
+    return f"#{got['channel']} ends at #{got['last_seq']}\n" if got["last_seq"] else f"#{got['channel']}: nothing was ever said here\n"
 
 
 def _unread(seat: Seat, who: Caller, room: str | None, limit: int | None) -> int:
@@ -173,7 +178,7 @@ def _somewhere(seat: Seat, who: Caller, found: list[dict[str, Any]]) -> None:
 
 def ack(seat: Seat, *, channel: str, seq: int) -> int:
     """Everything up to a message is dealt with."""
-    got = seat.drive(flows.ack(seat.caller(), names.same(names.channel(channel)), seq))
+    got = seat.drive(flows.ack(seat.caller(), names.room(channel), seq))
     never = f"; {got['never_shown']} of these were never shown" if got["never_shown"] else ""
     put(record(got) if seat.json else f"acked #{got['channel']} up to #{got['read']}{never}\n")
     return 0
@@ -181,13 +186,13 @@ def ack(seat: Seat, *, channel: str, seq: int) -> int:
 
 def peek(seat: Seat, *, channel: str, count: int = PEEKED, audit: bool = False) -> int:
     """The newest messages."""
-    room = names.same(names.channel(channel))
+    room = names.room(channel)
     who = seat.onlooker()
     got = seat.drive(flows.history(who, room, flows.Span(newest=count, audits=audit)))
     if seat.json:
         records(got["messages"])
     elif not got["messages"]:
-        put(f"#{got['channel']}: nothing was ever said here\n" if not got["last_seq"] else f"#{got['channel']} ends at #{got['last_seq']}\n")
+        put(_end(got))
     else:
         put("".join(message(one, who.me) for one in got["messages"]))
         if got["older"]:
@@ -198,7 +203,7 @@ def peek(seat: Seat, *, channel: str, count: int = PEEKED, audit: bool = False) 
 def pending(seat: Seat, *, channel: str | None = None) -> int:
     """What waits, taking nothing."""
     who = seat.caller()
-    found = seat.drive(flows.pending(who, [names.same(names.channel(channel))] if channel is not None else []))
+    found = seat.drive(flows.pending(who, [names.room(channel)] if channel is not None else []))
     _somewhere(seat, who, found)
     if seat.json:
         records(found)
@@ -246,7 +251,7 @@ def wait(
     if interval is not None:
         remark("--interval is not needed: wait sleeps on a doorbell and asks nothing while idle")
     who = seat.caller()
-    rooms = [names.same(names.channel(one)) for one in channels]
+    rooms = [names.room(one) for one in channels]
     asked = reading.Waiting(
         rooms, seconds=max(0.0, timeout), which="any" if any_ else "wakes", sender=names.agent(from_) if from_ is not None else "", reply_to=reply_to
     )
@@ -258,7 +263,7 @@ def export(seat: Seat, *, channel: str, directory: str, follow: bool = False) ->
     """A channel as a folder of markdown files."""
     from .transcript import export as run
 
-    return run(seat, names.same(names.channel(channel)), directory, follow=follow)
+    return run(seat, names.room(channel), directory, follow=follow)
 
 
 def import_folder(seat: Seat, *, directory: str, channel: str | None = None, repo: str | None = None) -> int:

@@ -9,7 +9,8 @@ from ..calls.call import fresh
 from ..errors import ChatError, Usage
 from ..flows import path_fields as fields
 from ..flows import paths as flows
-from ..text import INDENT, field, inert, when
+from ..settings import cwd
+from ..text import INDENT, few, field, inert, quoted, when
 from .seat import once
 from .show import circle, put, record, records, say
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .seat import Seat
 
 TAKEN = 3  # exit code: somebody else has it
+SHOWN = 5  # paths in a line, as many as audits name
 
 
 def lock(
@@ -41,7 +43,7 @@ def lock(
     """Lock paths: all of them or none."""
     room, lease_ms, why = fields.room(channel), fields.lease_ms(lease), fields.reason(reason or "")
     who = fields.owner(seat.caller)
-    place = _place(seat, repo)
+    place = seat.repository(repo)
     typed = _normal(place, fields.some(list(paths)), glob=glob)
     asked = calls.Wanted(list(typed), fresh(16), lease_ms=lease_ms, reason=why, shared=shared, wait=wait, steal_expired=steal_expired)
     got = _drive(seat, flows.lock(who, room, place, asked, time.monotonic), typed, repo)
@@ -53,7 +55,7 @@ def check(seat: Seat, *, channel: str, paths: tuple[str, ...] = (), glob: bool =
     """Who holds these paths?"""
     room = fields.room(channel)
     who = fields.owner(seat.onlooker)
-    place = _place(seat, repo)
+    place = seat.repository(repo)
     typed = _normal(place, fields.some(list(paths)), glob=glob)
     got = _drive(seat, flows.check(who, room, place, list(typed), token=fence), typed, repo)
     put(record(got) if seat.json else _checked(got))
@@ -109,7 +111,7 @@ def locks(seat: Seat, *, channel: str | None = None, mine: bool = False, all_: b
     """Who holds what, and who waits."""
     room = fields.room(channel) if channel is not None else None
     who = fields.owner(seat.caller if mine else seat.onlooker)
-    place = None if all_ else _place(seat, repo)
+    place = None if all_ else seat.repository(repo)
     got = seat.drive(flows.listing(who, room, place, mine=mine))
     if seat.json:
         records({"kind": kind, "how": got["how"], **one} for kind, rows in (("lock", got["locks"]), ("waiting", got["waiting"])) for one in rows)
@@ -125,17 +127,11 @@ def locks(seat: Seat, *, channel: str | None = None, mine: bool = False, all_: b
     return 0
 
 
-def _place(seat: Seat, repo: str | None) -> Repository:
-    from ..repository import find
-
-    return find(seat.settings, repo)
-
-
 def _normal(place: Repository, paths: Sequence[str], *, glob: bool = False) -> dict[str, str]:
     """Each path in its normal form -> as it was typed."""
     from ..repository import path
 
-    return {path(place, one, fields.cwd(), glob=glob): one for one in paths}
+    return {path(place, one, cwd(), glob=glob): one for one in paths}
 
 
 def _targets(seat: Seat, targets: Sequence[str], repo: str | None, *, every: bool) -> tuple[Repository | None, list[tuple[str, str]], dict[str, str]]:
@@ -144,7 +140,7 @@ def _targets(seat: Seat, targets: Sequence[str], repo: str | None, *, every: boo
         raise Usage(message="which lock? Give its id, a path of it, or --all; what is yours: redischat locks --mine")
     if every or (repo is None and all(fields.is_id(one) for one in targets)):
         return None, [(one, "") for one in targets], {}
-    place = _place(seat, repo)
+    place = seat.repository(repo)
     typed = {one: "" if fields.is_id(one) else next(iter(_normal(place, [one]))) for one in targets}
     return place, [(one, "" if fields.is_id(one) else calls.stored(place, path)) for one, path in typed.items()], {path: one for one, path in typed.items()}
 
@@ -156,7 +152,7 @@ def _drive(seat: Seat, flow: Generator[Any, Any, Any], typed: dict[str, str], re
     except ChatError as error:
         asked = error.facts.get("asked")
         if asked is not None:
-            error.facts["typed"] = _quoted(typed.get("" if asked == calls.WHOLE else asked, asked)) + (f" --repo {_quoted(repo)}" if repo else "")
+            error.facts["typed"] = quoted(typed.get("" if asked == calls.WHOLE else asked, asked)) + (f" --repo {quoted(repo)}" if repo else "")
         raise
     if got.get("warning"):
         say(got["warning"])
@@ -172,15 +168,8 @@ def _circle(seat: Seat, asked: Show) -> int:
     return 0
 
 
-def _quoted(text: str) -> str:
-    """``text`` as a shell reads it."""
-    plain = text.isascii() and all(letter.isalnum() or letter in "%+,-./:=@_" for letter in text)
-    return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
-
-
 def _few(paths: Sequence[str]) -> str:
-    shown = ", ".join(inert(one) for one in paths[:5])
-    return shown + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")  # noqa: PLR2004 - as many as audits name
+    return few([inert(one) for one in paths], SHOWN)
 
 
 def _where(got: dict[str, Any]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..errors import CannotWrite, ChatError, Defect, Interrupted, Usage
-from ..settings import here
+from ..errors import CannotWrite, ChatError, Defect, DiskRefused, Interrupted, Usage
+from ..settings import here, told
 from ..text import inert
 from .seat import Seat
 from .show import aside, put, say
@@ -45,10 +45,20 @@ def perform(name: str, given: dict[str, Any]) -> int:
     except Exception as error:  # whatever is wrong, an agent gets one line with a code
         if os.environ.get("REDISCHAT_DEBUG"):
             raise
-        return refuse(Defect(what=f"{type(error).__name__}: {error}"), as_json=as_json)
+        return refuse(_failed(error), as_json=as_json)
     finally:
         if seat is not None:
             seat.close()
+
+
+def _failed(error: Exception) -> ChatError:
+    """What stopped a verb: a disk that is full, read-only or somebody else's; else a defect."""
+    import errno
+
+    if not isinstance(error, OSError) or error.errno not in {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM}:
+        return Defect(what=f"{type(error).__name__}: {error}")
+    path = told(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else "a file of this user"
+    return DiskRefused(path=path, why=error.strerror)
 
 
 def _done(seat: Seat, code: int) -> int:

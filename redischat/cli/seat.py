@@ -7,7 +7,6 @@ import os
 from .. import names
 from ..calls.call import Caller, Once
 from ..errors import Usage
-from ..errors.broker import Sandboxed
 from ..flows.format import alone, checked
 from ..keys import Keys
 from .show import say
@@ -58,8 +57,9 @@ class Seat:
         return self._wire
 
     def _forbidden(self) -> None:
-        if self.settings.env.get("CODEX_SANDBOX_NETWORK_DISABLED"):
-            raise Sandboxed(why="CODEX_SANDBOX_NETWORK_DISABLED")
+        from ..broker import ask
+
+        ask.leave(self.settings.env)
 
     def _revive(self) -> None:
         """Nobody answers where the embedded broker should be: start it, or find out why not."""

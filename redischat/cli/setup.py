@@ -240,7 +240,7 @@ def teardown(seat: Seat, *, dry_run: bool = False) -> int:
     down, wiring = Takedown(seat.settings, seat.keys), Wiring(seat.settings, detect.NONE)
     plans = down.plans(wiring)
     tools = Tools(wiring, out_of=down.served() if down else ())
-    if not down and not plans:
+    if not down and not any(one.changes for one in plans):
         put(record({"steps": [], "files": [], "dry_run": dry_run}) if seat.json else "nothing is set up here\n")
         return 0
     if dry_run:
@@ -251,7 +251,7 @@ def teardown(seat: Seat, *, dry_run: bool = False) -> int:
         steps += tools.steps()
     else:
         steps = seat.drive(down.farewell()) if down.cards or down.callers else []
-        done = [apply(one) for one in plans]
+        done = [apply(one) if one.changes else one for one in plans]
         tools.put_in()
         steps += [*(one.strip() for one in tools.said()), *down.clear(), *(["stopped the waker"] if down.still() else [])]
         seat.close()

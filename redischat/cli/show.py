@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..calls.call import Show
 
 DRAIN_S = 0.05  # how long a pipe's reader is given to take what was written before it counts as shown
-_SUMMARY_CHARS = 200
 
 
 def put(text: str) -> None:

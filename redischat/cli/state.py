@@ -52,7 +52,7 @@ def compact(seat: Seat, *, channel: str, strict: bool = False, no_audit: bool = 
 
 def _room(channel: str) -> str:
     try:
-        return names.same(names.channel(channel))
+        return names.room(channel)
     except BadName as error:
         from ..errors.events import StateInvalidChannel
 

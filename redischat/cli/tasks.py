@@ -12,7 +12,7 @@ from ..errors.tasks import TaskInvalidCreatedBy, TaskInvalidReason, TaskInvalidU
 from ..flows import board as board_
 from ..flows import fields
 from ..flows import tasks as flows
-from ..text import INDENT, field, inert, when
+from ..text import INDENT, field, inert, quoted, when
 from ..text import block as block_
 from .seat import once, text_of
 from .show import put, record, records, say
@@ -157,7 +157,7 @@ def granted(seat: Seat, got: dict[str, Any]) -> int:
     done = f"{got['how']} {got['id']}{before} until {when(got['lease_expires_at'])}, token {got['token']}, attempt {got['attempt']}{late}"
     for one in got.get("locked", ()):
         say(
-            f"{one['path']}, which {got['id']} will touch, is locked by {one['holder']} until {when(one['expires_at'])}: redischat check {got['channel']} {one['path']}"
+            f"{one['path']}, which {got['id']} will touch, is locked by {one['holder']} until {when(one['expires_at'])}: redischat check {got['channel']} {quoted(one['path'])}"
         )
     hinted = f"It names files; lock what you write: redischat lock {got['channel']} PATH. " if got.get("files_hint") and got["how"] != "renewed" else ""
     return _told(

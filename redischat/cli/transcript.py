@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from .. import names
+from ..calls.call import FOREVER
 from ..flows import transcript as flows
-from ..text import inert
+from ..text import few, inert
 from .show import put, record, records, say
 
 TYPE_CHECKING = False
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from .seat import Seat
 
-FOREVER_S = 10 * 365 * 86_400.0
 NAMED = 5  # of a list of numbers or files; then a count
 
 
@@ -23,17 +21,17 @@ def export(seat: Seat, channel: str, directory: str, *, follow: bool) -> int:
     """Write a channel's folder; with ``follow`` keep it current until ^C."""
     if follow:
         say(f"keeping {directory} current; ^C ends it")
-    got = seat.drive(flows.export(seat.onlooker(), channel, directory, follow=time.monotonic() + FOREVER_S if follow else None))
+    got = seat.drive(flows.export(seat.onlooker(), channel, directory, follow=FOREVER if follow else None))
     if seat.json:
         put(record(got))
         return 0
     put(f"exported #{got['channel']} up to #{got['last_seq']} to {inert(got['directory'])}: {got['written']} new, {got['kept']} were there\n")
     if got["conflicts"]:
-        put(f"  not touched, though the broker says something else: {_few(got['conflicts'])}\n")
+        put(f"  not touched, though the broker says something else: {few([str(seq) for seq in got['conflicts']], NAMED)}\n")
     if got["board"]:
         put(f"  the board: {got['board']} files brought up to date\n")
     if got["board_conflicts"]:
-        put(f"  not written by an export, so not touched: {_few([inert(one) for one in got['board_conflicts']])}\n")
+        put(f"  not written by an export, so not touched: {few([inert(one) for one in got['board_conflicts']], NAMED)}\n")
     if got.get("ended") == "deleted":
         put("  the channel was deleted meanwhile; the folder stays\n")
     return 0
@@ -58,13 +56,13 @@ def _imported(got: dict[str, Any]) -> str:
     if board or got["board_skipped"]:
         lines.append(f"  of the board: {board or 'nothing'} stored, {got['board_skipped']} were there. See it: redischat task list {got['channel']}")
     if got["board_conflicts"]:
-        lines.append("  the channel has otherwise, not stored: " + _few([inert(one) for one in got["board_conflicts"]]))
+        lines.append("  the channel has otherwise, not stored: " + few([inert(one) for one in got["board_conflicts"]], NAMED))
     if got["gaps"]:
-        lines.append("  holes kept, nothing was renumbered: " + _few([f"{first}-{last}" if first != last else str(first) for first, last in got["gaps"]]))
+        lines.append("  holes kept, nothing was renumbered: " + few([f"{first}-{last}" if first != last else str(first) for first, last in got["gaps"]], NAMED))
     if got["doubles"]:
-        lines.append("  two files for one number, neither stored: " + _few([f"#{one['seq']}" for one in got["doubles"]]))
+        lines.append("  two files for one number, neither stored: " + few([f"#{one['seq']}" for one in got["doubles"]], NAMED))
     if got["conflicts"]:
-        lines.append("  other text than the broker's, not stored: " + _few([f"#{seq}" for seq in got["conflicts"]]))
+        lines.append("  other text than the broker's, not stored: " + few([f"#{seq}" for seq in got["conflicts"]], NAMED))
     lines += [f"  {inert(old)} is called {new} here" for old, new in got["renamed"].items()]
     lines += [f"  skipped {inert(one['file'])}: {one['code']}: {inert(one['why'])}" for one in got["malformed"][:NAMED]]
     if len(got["malformed"]) > NAMED:
@@ -72,8 +70,3 @@ def _imported(got: dict[str, Any]) -> str:
     if got["present"]:
         lines.append("  not read: " + ", ".join(f"{count} in {inert(name)}" for name, count in got["present"].items()))
     return "\n".join(lines) + "\n"
-
-
-def _few(found: list[Any]) -> str:
-    shown = ", ".join(str(one) for one in found[:NAMED])
-    return shown + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")

@@ -37,7 +37,9 @@ def waker(seat: Seat, *, action: str = "status") -> int:
         _await(directory)
     if action == "stop" and not wake.stop(directory):
         pid = wake.status(directory).get("pid", "?")
-        raise TimedOut(what=f"the waker (pid {pid} on {host()}) has not closed; it may be stopped, and closes when it goes on", seconds=f"{wake.CLOSE_S:g}")
+        raise TimedOut(
+            what=f"the waker (pid {pid} on {host()}) has not closed; it closes when it goes on. If it is stopped: kill -CONT {pid}", seconds=f"{wake.CLOSE_S:g}"
+        )
     _tell(seat, state(directory))
     return 0
 

@@ -23,6 +23,7 @@
     - KeyReused                KEY_REUSED
     - BadFolder                BAD_FOLDER
     - CannotKeep               CANNOT_KEEP
+    - DiskRefused              DISK_REFUSED
     - BadSettings              BAD_SETTINGS
     - NotLasting               NOT_LASTING
     - NotInstalled             NOT_INSTALLED
@@ -66,6 +67,10 @@ class ChatError(Exception):
         self.facts = facts
         super().__init__(self.code)
 
+    def __reduce__(self) -> tuple[type[ChatError], tuple[()], dict[str, Any]]:
+        """Copied, or raised to another process, it has its fields as before."""
+        return type(self), (), self.__dict__
+
     def __str__(self) -> str:
         return self.sentence()
 
@@ -83,6 +88,13 @@ class _Facts(dict[str, object]):
 
     def __missing__(self, key: str) -> str:
         return "?"
+
+
+def no_channel(facts: dict[str, Any]) -> str:
+    """The sentence of each column that misses a channel."""
+    near = facts.get("nearest")
+    hint = f" Did you mean #{near}?" if near else ""
+    return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels".format_map(_Facts(facts, hint=hint))
 
 
 class Usage(ChatError):
@@ -172,11 +184,7 @@ class NoChannel(Refused):
     code, word, fields = "NO_CHANNEL", "no_channel", ("channel",)
 
     def sentence(self) -> str:
-        near = self.facts.get("nearest")
-        hint = f" Did you mean #{near}?" if near else ""
-        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels. Open it: redischat open {channel}".format_map(
-            _Facts(self.facts, hint=hint)
-        )
+        return no_channel(self.facts) + ". Open it: redischat open {channel}".format_map(_Facts(self.facts))
 
 
 class ChannelClosed(Refused):
@@ -277,6 +285,13 @@ class CannotKeep(Refused):
 
     code = "CANNOT_KEEP"
     text = "{path} cannot be written ({why}): nothing was done. {remedy}"
+
+
+class DiskRefused(Refused):
+    """The disk is full or read-only, or a file belongs to somebody else: what came before it was done, what was to come was not."""
+
+    code = "DISK_REFUSED"
+    text = "{path} cannot be used ({why}): what came before that was done, the rest was not. Make room for it, or make it writable for you, then try again"
 
 
 class BadSettings(Refused):

@@ -5,7 +5,7 @@ EVENT_* have exit status 2, STATE_* 1, as there.
 
 from __future__ import annotations
 
-from . import Refused, _Facts
+from . import Refused, no_channel
 
 
 class EventRefused(Refused):
@@ -106,9 +106,7 @@ class StateChannelNotFound(StateRefused):
     code = "STATE_CHANNEL_NOT_FOUND"
 
     def sentence(self) -> str:
-        near = self.facts.get("nearest")
-        hint = f" Did you mean #{near}?" if near else ""
-        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels".format_map(_Facts(self.facts, hint=hint))
+        return no_channel(self.facts)
 
 
 class StateMalformedSource(StateRefused):

@@ -5,7 +5,7 @@ Exit status 1, as there; 3 where somebody else holds the path, live or lapsed, o
 
 from __future__ import annotations
 
-from . import LostRace, Refused, _Facts
+from . import LostRace, Refused, _Facts, no_channel
 
 
 class PathLockRefused(Refused):
@@ -148,9 +148,7 @@ class PathLockChannelNotFound(PathLockRefused):
     code = "PATH_LOCK_CHANNEL_NOT_FOUND"
 
     def sentence(self) -> str:
-        near = self.facts.get("nearest")
-        hint = f" Did you mean #{near}?" if near else ""
-        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels".format_map(_Facts(self.facts, hint=hint))
+        return no_channel(self.facts)
 
 
 class PathLockInvalidReason(PathLockRefused):

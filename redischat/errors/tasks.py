@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import LostRace, Refused, _Facts
+from . import LostRace, Refused, _Facts, no_channel
 
 
 class TaskRefused(Refused):
@@ -50,9 +50,7 @@ class TaskChannelNotFound(TaskRefused):
     code = "TASK_CHANNEL_NOT_FOUND"
 
     def sentence(self) -> str:
-        near = self.facts.get("nearest")
-        hint = f" Did you mean #{near}?" if near else ""
-        return "there is no channel #{channel} in this workspace.{hint} See what there is: redischat channels".format_map(_Facts(self.facts, hint=hint))
+        return no_channel(self.facts)
 
 
 class TaskNotFound(TaskRefused):

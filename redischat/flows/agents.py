@@ -48,7 +48,7 @@ def workspaces(keys: Keys) -> Flow:
     return sorted(set[str]().union(*found))
 
 
-def _workspaces_of_one() -> Flow:
+def _workspaces_of_one(_server: str) -> Flow:
     """Those of one server."""
     cursor, found = "0", set[str]()
     while True:

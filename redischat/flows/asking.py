@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..calls import channels, messages, paths, sessions
-from ..calls.call import Listen, Show, plain
+from ..calls.call import Listen, Show
 from ..errors import ChannelClosed, ChatError, NoChannel, NotMember, RecipientLeft, TimedOut, UnknownRecipient
-from . import budgets, reading
+from . import budgets, left, reading
 from .messages import helped
 from .presence import reached
 
@@ -42,15 +42,13 @@ def ask(who: Caller, channel: str, asked: Question, now: Callable[[], float]) ->
     except (UnknownRecipient, RecipientLeft, NoChannel, NotMember) as error:
         yield from helped(who, channel, error)
         raise
-    try:
-        found = yield from _answered(who, channel, asked, sent, until, now)
-        yield from _read(who, channel, asked, found)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        yield from _left(who, asked)
-        raise
-    yield from _left(who, asked)
+    return (yield from left(_told(who, channel, asked, sent, until, now), lambda: paths.stand_down(who, asked.request)))
+
+
+def _told(who: Caller, channel: str, asked: Question, sent: dict[str, Any], until: float, now: Callable[[], float]) -> Flow:
+    """The answer, shown and read where it is its turn."""
+    found = yield from _answered(who, channel, asked, sent, until, now)
+    yield from _read(who, channel, asked, found)
     return found
 
 
@@ -117,26 +115,12 @@ def _read(who: Caller, channel: str, asked: Question, found: dict[str, Any]) -> 
         if [one["seq"] for one in row.get("messages", ())] != [found["seq"]] or row["gap"]:
             yield messages.release(who, asked.lease)
             return
-        yield Show([found], [], lambda _: plain("PING"))
-        ack = messages.ack(who, asked.lease, [(channel, row["epoch"], row["which"], found["seq"], 0)])
-        try:
-            yield ack
-        except (GeneratorExit, ChatError):
-            raise
-        except BaseException:  # interrupted: it may not have been sent
-            yield ack
-            raise
-    except (GeneratorExit, ChatError) as error:
-        if isinstance(error, GeneratorExit):
-            raise
+        yield Show([found], [])
+        yield from reading.acked(messages.ack(who, asked.lease, [(channel, row["epoch"], row["which"], found["seq"], 0)]))
+    except GeneratorExit:
+        raise
+    except ChatError:
+        return  # it comes again, in its turn
     except BaseException:
         yield messages.release(who, asked.lease)
         raise
-
-
-def _left(who: Caller, asked: Question) -> Flow:
-    """Wait no more. A record that cannot be taken away is found deaf by whoever meets it."""
-    try:
-        yield paths.stand_down(who, asked.request)
-    except ChatError:
-        return

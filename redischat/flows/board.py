@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..calls.tasks import OVER
+from ..text import few
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def why(found: list[dict[str, Any]], me: str) -> str:
     said = []
     running = [one for one in left if one["status"] == "in_progress"]
     if running:
-        said.append(f"{len(running)} in progress ({_few([one['id'] + ' by ' + (one['owner'] or 'nobody') for one in running])})")
+        said.append(f"{len(running)} in progress ({few([one['id'] + ' by ' + (one['owner'] or 'nobody') for one in running], NAMED)})")
     said += _reasons(left, me)
     return "; ".join(said)
 
@@ -51,15 +52,11 @@ def _reasons(left: list[dict[str, Any]], me: str) -> list[str]:
         said.append(f"and more that wait for {len(order) - NAMED} other tasks")
     stopped = [one["id"] for one in left if one["status"] == "blocked"]
     if stopped:
-        said.append(f"{len(stopped)} marked blocked ({_few(stopped)})")
+        said.append(f"{len(stopped)} marked blocked ({few(stopped, NAMED)})")
     others = [f"{one['id']} for {one['owner']}" for one in left if one["ready"] and one["owner"] and one["owner"].lower() != me]
     if others:
-        said.append(f"{len(others)} meant for others ({_few(others)})")
+        said.append(f"{len(others)} meant for others ({few(others, NAMED)})")
     return said
-
-
-def _few(items: list[str]) -> str:
-    return ", ".join(items[:NAMED]) + (f" and {len(items) - NAMED} more" if len(items) > NAMED else "")
 
 
 def tree(found: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:

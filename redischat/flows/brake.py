@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..calls import channels, messages, sessions
 from ..calls.call import ms_of
+from ..keys import LAST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,12 @@ if TYPE_CHECKING:
 
 MOST = 12  # messages between two agents that do nothing else
 _LOOK = 3 * MOST
-_END = 999_999_999  # scripts/parts/head.lua LAST_NUMBER
 
 
 def since(who: Caller, channel: str, name: str, other: str) -> Flow:
     """The number of the message that a stretch of mere talk between the caller and ``other`` began with; 0 while it is shorter than MOST, or one alone talks."""
     pair = {who.me, other.lower()}
-    stretch = _stretch((yield messages.newest(who.keys, channel, name, who.me, to=_END, count=_LOOK)), pair)
+    stretch = _stretch((yield messages.newest(who.keys, channel, name, who.me, to=LAST_NUMBER, count=_LOOK)), pair)
     if len(stretch) < MOST:
         return 0  # as nearly always: one read
     noted, known = yield [messages.newest_audits(who.keys, channel, name, who.me, count=MOST), sessions.every(who.keys)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import budgets, channels
-from ..calls.call import plain
+from ..calls.call import clock, plain
 from ..errors import BadText, NoChannel, NotMember, UnknownRecipient
 from .channels import known
 
@@ -45,7 +45,7 @@ def _text(bound: budgets.Bound, channel: str) -> str:
 def every(who: Caller, channel: str) -> Flow:
     """The budgets of a channel, its own first. Gives ``[budget]``."""
     facts, members, _ = yield from known(who, channel)
-    now = yield now_ms()
+    now = yield clock()
     return budgets.of(facts, {name: one["agent"] for name, one in members.items()}, now)
 
 
@@ -56,7 +56,7 @@ def of_agents(keys: Keys, names: Iterable[str]) -> Flow:
     if not heads or not asked:
         return {}
     fields = [f"{budgets.FIELD} {name}" for name in asked]
-    now, *found = yield [now_ms(), *(plain("HMGET", keys.channel(room, "meta"), *fields) for room in heads)]
+    now, *found = yield [clock(), *(plain("HMGET", keys.channel(room, "meta"), *fields) for room in heads)]
     own: dict[str, list[dict[str, Any]]] = {}
     for (_, written), texts in zip(heads.values(), found, strict=True):
         for name, text in zip(asked, texts, strict=True):
@@ -72,11 +72,6 @@ def unwoken(sent: dict[str, Any]) -> str:
         return ""
     why = f"{over['agent']} is far over a budget in #{sent['channel']}" if over["agent"] else f"#{sent['channel']} is far over its budget"
     return f"nobody was woken: {why} (see: redischat budget {sent['channel']})"
-
-
-def now_ms() -> Any:
-    """The broker's clock."""
-    return plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
 
 
 def span(seconds: int) -> str:

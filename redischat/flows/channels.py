@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..calls import agents, budgets, channels
-from ..calls.call import Once, iso, plain
+from ..calls.call import Once, clock, iso
+from ..calls.messages import TAKE_COUNT
 from ..errors import BadText, ChannelClosed, NoChannel, NotConfirmed, NotMember
 from ..settings import DEFAULT_WORKSPACE
 from .reading import not_there
@@ -54,7 +55,7 @@ def enter(who: Caller, name: str, wanted: Wanted, once: Once) -> Flow:
         channels.facts(who.keys, channel), channels.members(who.keys, channel), channels.heads(who.keys), agents.marks(who),
     ]  # fmt: skip
     record = _record(facts, members, opened["last_seq"])
-    unread = opened["last_seq"] - marks[channel]["read"] if channel in marks else 0
+    unread = (yield from _unread(who, channel, opened["last_seq"] - marks[channel]["read"])) if channel in marks else 0
     near = near_agent = None
     if opened["new"]:
         from ..names import nearest
@@ -76,6 +77,15 @@ def enter(who: Caller, name: str, wanted: Wanted, once: Once) -> Flow:
     }
 
 
+def _unread(who: Caller, channel: str, above: int) -> Flow:
+    """How many of the last ``above`` messages wait for the caller: not its own, and not what a hook has shown it. Of very many, only how many there are."""
+    if not 0 < above <= TAKE_COUNT:
+        return max(0, above)
+    from .messages import pending
+
+    return sum(row["pending"] for row in (yield from pending(who, [channel])))
+
+
 def _record(facts: dict[str, Any], members: dict[str, dict[str, Any]], last_seq: int) -> dict[str, Any]:
     here = sorted(one["agent"] for one in members.values() if one["here"])
     done = sorted(one["agent"] for one in members.values() if not one["here"])
@@ -93,11 +103,9 @@ def listing(who: Caller) -> Flow:
 
 def roster(who: Caller, channel: str) -> Flow:
     """One channel's record, and who is in it: ``{"channel": record, "members": [{agent here since seen live ...}]}``."""
-    heads, facts, members = yield [channels.heads(who.keys), channels.facts(who.keys, channel), channels.members(who.keys, channel)]
-    if not facts or channel not in heads:
-        yield from not_there(who, channel)
+    facts, members, last = yield from known(who, channel)
     names = sorted(members)
-    records, now = yield [agents.records(who.keys, names or ["-"]), plain("TIME", read=lambda found: int(found[0]) * 1000)]
+    records, now = yield [agents.records(who.keys, names or ["-"]), clock()]
     rows = [
         {
             "agent": members[name]["agent"],
@@ -109,7 +117,7 @@ def roster(who: Caller, channel: str) -> Flow:
         for name, record in zip(names, records, strict=False)
     ]
     written = {name: one["agent"] for name, one in members.items()}
-    return {**_record(facts, members, heads[channel][0]), "roster": rows, "budgets": budgets.of(facts, written, now)}
+    return {**_record(facts, members, last), "roster": rows, "budgets": budgets.of(facts, written, now)}
 
 
 def known(who: Caller, channel: str) -> Flow:

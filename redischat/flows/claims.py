@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, claims
-from ..calls.call import plain
+from ..calls.call import clock
 from ..errors import NoChannel, NoIdentity
 from .channels import known
 from .reading import not_there
@@ -32,11 +32,11 @@ def unclaim(who: Caller, channel: str, name: str, once: Once) -> Flow:
 def every(who: Caller, channel: str) -> Flow:
     """All claims of a channel by name: ``channel name owner token claimed_at lease_expires_at lapsed note``."""
     facts, _, _ = yield from known(who, channel)
-    found, now_ms = yield [claims.every(who.keys, channel), plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000)]
+    found, now = yield [claims.every(who.keys, channel), clock()]
     rows = []
     for one in found:
         ends = one.pop("ends_ms")
-        rows.append({"channel": facts["name"], **one, "lapsed": 0 < ends <= now_ms})
+        rows.append({"channel": facts["name"], **one, "lapsed": 0 < ends <= now})
     return rows
 
 

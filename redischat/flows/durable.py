@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import names
 from ..calls.call import Call, Listen, Show, plain
 from ..errors import BrokerRefused, Usage
 from ..errors.broker import BrokerTooOld, NotDurable
@@ -46,6 +47,7 @@ def wanted(env: Mapping[str, str], *, durable: bool = False, replicas: int | Non
     number = env.get("REDISCHAT_REPLICAS", "") or "0"
     if not (number.isascii() and number.isdigit()):
         raise Usage(message=f"REDISCHAT_REPLICAS={number!r} is no number of replicas: unset REDISCHAT_REPLICAS, or compare: redischat whoami")
+    names.whole(replicas=replicas)
     return Copies(disk=durable or env.get("REDISCHAT_DURABLE", "0") not in ("", "0"), replicas=int(number) if replicas is None else replicas)
 
 

@@ -5,10 +5,10 @@ One entry that is no event never stands in the way: it is named and passed over;
 
 from __future__ import annotations
 
-from ..calls import agents, events
+from ..calls import agents, channels, events
 from ..calls.call import Listen, Show
-from ..errors import ChannelDamaged, ChatError, NoChannel
-from .reading import not_there
+from ..errors import ChannelDamaged, NoChannel
+from .reading import acked, not_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,14 +43,6 @@ def post(who: Caller, channel: str, event: dict[str, Any], once: Once) -> Flow:
     return {**sent, "dropped": dropped, "warning": warning}
 
 
-def repair(who: Caller, channel: str) -> Flow:
-    """Make a channel's events whole that something wrote to past redischat. Gives ``channel kept dropped``."""
-    try:
-        return (yield events.repair(who, channel))
-    except NoChannel:
-        yield from not_there(who, channel)
-
-
 class Wanted:
     """Which events: of one ``type_``, from number ``since`` on, only ``new`` ones (and then the caller's mark rises), and until when (monotonic) those to come."""
 
@@ -65,8 +57,8 @@ class _Reading:
 
     __slots__ = ("at", "channel", "epoch", "events", "marked", "name", "named", "wanted", "who")
 
-    def __init__(self, who: Caller, channel: str, wanted: Wanted, place: tuple[str, str], marked: int) -> None:
-        self.who, self.channel, self.wanted, (self.epoch, self.name), self.marked = who, channel, wanted, place, marked
+    def __init__(self, who: Caller, channel: str, wanted: Wanted, place: tuple[int, str, str], marked: int) -> None:
+        self.who, self.channel, self.wanted, (_, self.epoch, self.name), self.marked = who, channel, wanted, place, marked
         self.at = max(0, wanted.since - 1) if wanted.since is not None else marked if wanted.new else 0
         self.named = set[str]()
         self.events: list[dict[str, Any]] = []
@@ -84,13 +76,13 @@ def read(who: Caller, channel: str, wanted: Wanted) -> Flow:
     Gives ``channel events ended``: all that was shown (unless it follows), and how following ended: time, deleted, interrupted (whatever ^C met: it is how a
     person ends this). A mark is raised after what it covers was shown, and by an interrupted page not at all.
     """
-    place = yield events.place(who.keys, channel)
+    place = yield channels.place(who.keys, channel)
     if place is None:
         yield from not_there(who, channel)
     marked = 0
     if wanted.new:
         found = yield events.marks(who, channel, wanted.type_)
-        marked = max((n for n, epoch in found if epoch == place[0]), default=0)
+        marked = max((n for n, epoch in found if epoch == place[1]), default=0)
     reading = _Reading(who, channel, wanted, place, marked)
     ended = None
     try:
@@ -109,9 +101,9 @@ def _look(reading: _Reading) -> Flow:
     who, channel, name = reading.who, reading.channel, reading.name
     while True:
         place, page, beyond = yield [
-            events.place(who.keys, channel), events.page(who.keys, channel, name, above=reading.at), events.strangers(who.keys, channel, name),
+            channels.place(who.keys, channel), events.page(who.keys, channel, name, above=reading.at), events.strangers(who.keys, channel, name),
         ]  # fmt: skip
-        if place is None or place[0] != reading.epoch:
+        if place is None or place[1] != reading.epoch:
             return False
         odd = [one for one in beyond if one["id"] not in reading.named]
         reading.named.update(one["id"] for one in odd)
@@ -129,15 +121,9 @@ def _show(reading: _Reading, page: list[dict[str, Any]], odd: list[dict[str, Any
         {"channel": reading.name, "n": one["n"], "event": one["event"]} for one in page if "event" in one and wanted.type_ in (None, one["event"]["event"])
     ]
     ack = reading.ack(to)
-    yield Show(shown, [one["error"] for one in (*page, *odd) if "error" in one], lambda _: ack or events.place(reading.who.keys, reading.channel))
+    yield Show(shown, [one["error"] for one in (*page, *odd) if "error" in one], (lambda _: ack) if ack else None)
     if ack is not None:
-        try:
-            reading.marked = yield ack
-        except (GeneratorExit, ChatError):
-            raise
-        except BaseException:  # interrupted: it may not have been sent, and what was shown must not come again
-            yield ack
-            raise
+        reading.marked = yield from acked(ack)
     reading.at = to
     if wanted.follow is None:
         reading.events += shown

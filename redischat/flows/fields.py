@@ -37,7 +37,7 @@ _LEAST, _MOST = 0, 4  # priorities
 def channel(text: str, refused: type[ChatError] = TaskInvalidChannel) -> str:
     """A channel's name as it is compared."""
     try:
-        return names.same(names.channel(text))
+        return names.room(text)
     except BadName as error:
         raise refused(why=error.sentence(), **error.facts) from None
 

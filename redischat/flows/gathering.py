@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from .. import names
 from ..calls import channels, messages, tasks
-from ..calls.call import Listen, Once, Show, ms_of, plain
+from ..calls.call import SETTLE_S, Listen, Once, Show, ms_of
 from ..errors import KeyReused, RecipientLeft, UnknownRecipient
 from ..errors.broker import NotDurable
 from ..errors.tasks import TaskAlreadyExists, TaskInvalidRecord
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 HOW = {"done": "done", "blocked": "refused", "cancelled": "refused"}
 
 
 class Wanted:
     """What is asked of whom: ``titles`` by agent, kept as tasks ``<name>.<agent>``; ``brief`` is said to all of them; for how long."""
 
-    __slots__ = ("brief", "files", "ids", "name", "priority", "seconds", "titles")
+    __slots__ = ("brief", "epoch", "ids", "name", "priority", "seconds", "titles")
 
     def __init__(self, name: str, titles: Mapping[str, str], *, brief: str, priority: int | None, seconds: float) -> None:
         self.name, self.titles, self.brief, self.priority, self.seconds = fields.task(name), dict(titles), brief, priority, seconds
+        self.epoch = ""
         self.ids = {agent: fields.task(f"{name}.{fields.agent(agent)}") for agent in self.titles}
 
     def record(self, agent: str) -> dict[str, Any]:
@@ -42,6 +42,10 @@ class Wanted:
         return fields.wanted(
             self.ids[agent], title=self.titles[agent], owner=agent, depends_on=(), files_hint=(), acceptance=(), branch=None, priority=self.priority
         )
+
+    def once(self, what: str) -> Once:
+        """The key of one of its steps: the same whoever goes on with it, another one in a channel that was opened anew under the same name."""
+        return Once(f"gather {self.epoch} {what}")
 
     def letter(self, channel: str) -> str:
         """What all of them are told. Of the same gather it is always the same."""
@@ -73,7 +77,7 @@ def gather(who: Caller, channel: str, wanted: Wanted, now: Callable[[], float]) 
                 yield from _late({agent: one for agent, one in found.items() if agent not in over}, unwoken)
                 return
             ends = [ms_of(one["lease_expires_at"]) - now_ms for one in found.values() if one["lease_expires_at"] and not one["stale"]]
-            look_at = now() + min(ends) / 1000 + ROOM_TO_SETTLE_S if ends else until
+            look_at = now() + min(ends) / 1000 + SETTLE_S if ends else until
         heard = yield Listen([who.keys.live(channel)], min(until, look_at))
 
 
@@ -88,7 +92,8 @@ def _begun(who: Caller, channel: str, until: float) -> Flow:
 
 def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
     """The tasks, those that were not there made; members only, or nobody would hear of them."""
-    members = yield channels.members(who.keys, channel)
+    members, place = yield [channels.members(who.keys, channel), channels.place(who.keys, channel)]
+    wanted.epoch = place[1] if place else ""
     for agent in wanted.titles if members else ():
         if not members.get(agent.lower(), {"here": False})["here"]:
             kind = RecipientLeft if agent.lower() in members else UnknownRecipient
@@ -100,7 +105,7 @@ def _made(who: Caller, channel: str, wanted: Wanted) -> Flow:
     if not new:
         return found
     with suppress(TaskAlreadyExists):  # another program runs the same gather at the same moment
-        yield [tasks.create(who, channel, wanted.record(agent), once=Once(f"gather {wanted.ids[agent]}")) for agent in new]
+        yield [tasks.create(who, channel, wanted.record(agent), once=wanted.once(wanted.ids[agent])) for agent in new]
     return (yield from _found(who, channel, wanted))[0]
 
 
@@ -129,7 +134,7 @@ def _tell(who: Caller, channel: str, wanted: Wanted, waiting: list[str]) -> Flow
         draft = messages.Draft(wanted.letter(channel), to=some, title=wanted.name, status="task")
         key = sha1(" ".join(sorted(one.lower() for one in some)).encode()).hexdigest()
         with suppress(KeyReused):  # told today, with another brief
-            why = budgets.unwoken((yield messages.post(who, channel, draft, once=Once(f"gather {wanted.name} {key}")))) or why
+            why = budgets.unwoken((yield messages.post(who, channel, draft, once=wanted.once(f"{wanted.name} {key}")))) or why
     return why
 
 
@@ -144,13 +149,13 @@ def _shown(found: dict[str, dict[str, Any]], over: set[str], died: dict[str, Any
             died[agent] = one["lease_expires_at"]
             rows.append(_row(agent, "died", one))
     for row in sorted(rows, key=lambda row: row["task"]["updated_at"]):
-        yield Show([row], [], lambda _: plain("PING"))
+        yield Show([row], [])
 
 
 def _late(left: dict[str, dict[str, Any]], unwoken: str) -> Flow:
     for agent, one in left.items():
         row = _row(agent, "late", one)
-        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [], lambda _: plain("PING"))
+        yield Show([{**row, "reason": unwoken or None} if one["status"] == "open" else row], [])
 
 
 def _row(agent: str, how: str, one: dict[str, Any]) -> dict[str, Any]:

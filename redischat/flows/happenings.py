@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import inf
 
 from ..calls import channels, events, messages, tasks
-from ..calls.call import Listen, Show, ms_of, pairs, plain
-from ..errors import ChatError, TimedOut, Usage
+from ..calls.call import SETTLE_S, Listen, Show, clock, ms_of, pairs, plain
+from ..errors import TimedOut, Usage
+from . import tried
 from .paths import locks
 from .reading import not_there
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     Flow = Generator[Any, Any, Any]
 
-ROOM_TO_SETTLE_S = 0.01  # the end of a lease is looked at just after it
 PARTS = {"audit": "audit", "event": "event", "notice": "seq"}  # what rings -> which part of a position it moves
 
 
@@ -85,7 +85,7 @@ def watch(watcher: Watch, now: Callable[[], float]) -> Flow:
         if word in ("again", "audit"):
             rows += yield from _lapses(watcher, now)
         for row in rows:
-            yield Show([row], [], lambda _: plain("PING"))
+            yield Show([row], [])
             until = now() + watcher.seconds
         if heard is None and now() >= until:
             raise TimedOut(what="nothing happened there", seconds=f"{watcher.seconds:g}", channels=[one.name for one in watcher.at.values()])
@@ -183,19 +183,16 @@ def _happened(at: Position, kind: str, agent: str, subject: str | None, text: st
 def _lapses(watcher: Watch, now: Callable[[], float]) -> Flow:
     """Leave word of the leases that ran out, which rings; show the locks that did, of which nobody leaves word; note when the next one ends."""
     keys = watcher.who.keys
-    leased, now_ms = yield [plain("HGETALL", keys.leased, read=pairs), plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000)]
+    leased, now_ms = yield [plain("HGETALL", keys.leased, read=pairs), clock()]
     mine = {what: int(text.split(" ")[-1]) for what, text in leased.items() if what.split(" ")[0] in watcher.at}
     for room in dict.fromkeys(what.split(" ")[0] for what, end in mine.items() if end <= now_ms and (what, str(end)) not in watcher.lapsed):
-        try:
-            yield tasks.notice(keys, room)
-        except ChatError:
-            continue  # a look needs no right to write
+        yield from tried(tasks.notice(keys, room))  # a look needs no right to write
     watcher.lapsed |= {(what, str(end)) for what, end in mine.items() if end <= now_ms}
     held = [one for one in (yield from locks(watcher.who)) if one["channel"].lower() in watcher.at]
     rows = [_lock_lapsed(watcher, one) for one in held if one["lapsed"] and (one["lock_id"], one["expires_at"]) not in watcher.lapsed]
     watcher.lapsed |= {(one["lock_id"], one["expires_at"]) for one in held if one["lapsed"]}
     ends = [end for end in (*mine.values(), *(ms_of(one["expires_at"]) for one in held)) if end > now_ms]
-    watcher.look_at = now() + (min(ends) - now_ms) / 1000 + ROOM_TO_SETTLE_S if ends else inf
+    watcher.look_at = now() + (min(ends) - now_ms) / 1000 + SETTLE_S if ends else inf
     return rows
 
 

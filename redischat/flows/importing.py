@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..calls import channels, messages
-from ..calls.call import Once, plain
+from ..calls.call import Once
 from ..errors import BadFolder, BadText, ChannelClosed, NoIdentity, NoSuchSeq, Refused, Rewound
 from ..folder import disk, form, shelf
 from ..names import channel as legal
@@ -154,8 +154,8 @@ def _gaps(numbers: Sequence[int]) -> list[list[int]]:
 def _import(who: Caller, source: _In, repository: Callable[[], Repo] | None) -> Flow:
     """Compare what the channel has, then append what it lacks. Nothing is stored unless all that could be compared agreed."""
     channel = source.name.lower()
-    facts, found = yield [channels.facts(who.keys, channel), plain("HGET", who.keys.heads, channel)]
-    head = int(found.split(" ")[0]) if found else 0
+    facts, found = yield [channels.facts(who.keys, channel), channels.place(who.keys, channel)]
+    head = found[0] if found else 0
     yield from _compare(who, channel, source, [seq for seq in source.files if seq <= head])
     new = [seq for seq in source.files if seq > head]
     if facts:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from .. import names
 from ..calls import claims
 from ..calls.call import Listen, Once
-from ..errors import ChatError, NoIdentity, TimedOut, Usage
+from ..errors import NoIdentity, TimedOut, Usage
 from ..errors.claims import ClaimTaken
+from . import tried
 from .claims import claim
 
 TYPE_CHECKING = False
@@ -65,7 +66,7 @@ def meet(who: Caller, channel: str, barrier: Barrier, now: Callable[[], float]) 
     except GeneratorExit:
         raise
     except BaseException:
-        yield from _gone(who, channel, own)
+        yield from tried(claims.drop(who, channel, own, once=Once()))  # where they have met by now, that stands
         raise
     order = [one.lower() for one in arrived]
     return {"channel": came["channel"], "name": barrier.name, "arrived": arrived, "index": order.index(who.me) if who.me in order else len(order)}
@@ -112,11 +113,3 @@ def _too_few(channel: str, barrier: Barrier, arrived: list[str]) -> TimedOut:
     who = f"still missing: {', '.join(missing)}" if missing else f"{barrier.count - len(arrived)} still missing"
     what = f"{len(arrived)} of {barrier.count} have come to {barrier.name} ({', '.join(arrived)}), {who}. Who is there: redischat claims {channel}"
     return TimedOut(what=what, seconds=f"{barrier.seconds:g}", channel=channel, name=barrier.name, arrived=arrived, missing=missing, parties=barrier.count)
-
-
-def _gone(who: Caller, channel: str, own: str) -> Flow:
-    """The caller does not wait any more: it has not come. Where they have met by now, that stands."""
-    try:
-        yield claims.drop(who, channel, own, once=Once())
-    except ChatError:
-        return

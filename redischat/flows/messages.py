@@ -58,7 +58,7 @@ def helped(who: Caller, channel: str, error: UnknownRecipient | RecipientLeft | 
 
     if isinstance(error, NoChannel):
         heads = yield channels.heads(who.keys)
-        error.facts["nearest"] = nearest(channel, [name for _, name in heads.values()])
+        error.facts["nearest"] = channels.near(channel, heads)
         return
     members = yield channels.members(who.keys, channel)
     here = sorted(one["agent"] for one in members.values() if one["here"])
@@ -205,8 +205,11 @@ class Span:
 
 
 def history(who: Caller, channel: str, span: Span) -> Flow:
-    """A transcript, or a part of it, moving no mark and needing no membership. Gives ``{"channel" "last_seq" "messages" "older"}``."""
-    heads = yield channels.heads(who.keys)
+    """A transcript, or a part of it, moving no mark and needing no membership.
+
+    Gives ``{"channel" "last_seq" "messages" "older"}``, the last one how many older ones are still there.
+    """
+    heads, kept = yield [channels.heads(who.keys), channels.length(who.keys, channel)]
     if channel not in heads:
         yield from not_there(who, channel)
     head, name = heads[channel]
@@ -218,10 +221,9 @@ def history(who: Caller, channel: str, span: Span) -> Flow:
         while at < head and len(found) < most:
             some, at = yield from page(who, channel, name, at, head, min(messages.TAKE_COUNT, most - len(found)))
             found += some
-    oldest = found[0]["seq"] if found else head + 1
+    oldest, newest = (found[0]["seq"], found[-1]["seq"]) if found else (head + 1, head)
+    older = max(0, kept - len(found) - (head - newest))
     if span.audits:
-        noted = yield messages.audits(
-            who.keys, channel, name, who.me, above=oldest - 1 if found else above, to=head if span.most is None or not found else found[-1]["seq"]
-        )
+        noted = yield messages.audits(who.keys, channel, name, who.me, above=oldest - 1 if found else above, to=head if span.most is None else newest)
         found = sorted([*found, *noted], key=lambda one: (one["seq"] or one["after"], one["n"] or 0))
-    return {"channel": name, "last_seq": head, "messages": found, "older": oldest - 1}
+    return {"channel": name, "last_seq": head, "messages": found, "older": older}

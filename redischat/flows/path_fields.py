@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from math import isfinite
 
 from .. import names
@@ -52,7 +51,7 @@ def reason(text: str, *, needed: bool = False) -> str:
 def room(text: str) -> str:
     """A channel's name as keys hold it, or PathLockInvalidChannel."""
     try:
-        return names.same(names.channel(text))
+        return names.room(text)
     except BadName as error:
         raise PathLockInvalidChannel(why=error.sentence(), channel=text) from None
 
@@ -82,11 +81,3 @@ def some(wanted: list[str]) -> list[str]:
 def is_id(target: str) -> bool:
     """Whether this can only be meant as a lock's id (a file of that name is ``./<name>``)."""
     return len(target) == ID_CHARS and all(letter in "0123456789abcdef" for letter in target)
-
-
-def cwd() -> str:
-    """What relative paths are relative to; also where the directory was removed."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return os.environ.get("PWD") or os.sep

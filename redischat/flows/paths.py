@@ -5,15 +5,11 @@ Who waits listens at its door first and asks then, asks again when it rings and 
 
 from __future__ import annotations
 
-from .. import names
 from ..calls import channels, paths
-from ..calls.call import Listen, Once, Show, iso, plain
+from ..calls.call import SETTLE_S, Listen, Once, Show, iso
 from ..errors import ChatError, LostRace, NoChannel, Refused, TimedOut
-from ..errors.paths import (
-    PathLockChannelNotFound,
-    PathLockConflict,
-    PathLockStaleToken,
-)
+from ..errors.paths import PathLockChannelNotFound, PathLockConflict, PathLockStaleToken
+from . import tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 WORDS = 6  # of a held path's line
-ROOM_TO_SETTLE_S = 0.01  # the end of a lock is looked at just after it
 
 
 def _run(who: Caller, channel: str, call: Call) -> Flow:
@@ -39,7 +34,7 @@ def _run(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(channel: str, heads: dict[str, tuple[int, str]]) -> ChatError:
-    return PathLockChannelNotFound(channel=channel, nearest=names.nearest(channel, [name for _, name in heads.values()]))
+    return PathLockChannelNotFound(channel=channel, nearest=channels.near(channel, heads))
 
 
 def _told(who: Caller, repo: Repo | None, got: dict[str, Any]) -> Flow:
@@ -82,12 +77,12 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
         over = heard is None and now() >= until
         kind, _, ms = (heard or "").partition(" ")
         if kind == "look":  # another one was offered it: look when that offer ends
-            look_at = min(look_at, now() + int(ms) / 1000 + ROOM_TO_SETTLE_S)
+            look_at = min(look_at, now() + int(ms) / 1000 + SETTLE_S)
             continue
         try:
             got = yield from _run(who, channel, paths.lock(who, channel, repo, asked, queue=True))
         except (Refused, LostRace):
-            yield from _left(who, repo, asked)
+            yield from tried(paths.leave(who, repo, asked))  # or whoever is behind would wait for one that is gone
             raise
         if not got["queued"]:
             return got
@@ -96,12 +91,12 @@ def _waited(who: Caller, channel: str, repo: Repo, asked: Wanted, now: Callable[
             yield circle_told(got["circle"], channel)
         if over:
             return (yield from _over(who, channel, repo, asked))
-        look_at = now() + got["look_ms"] / 1000 + ROOM_TO_SETTLE_S
+        look_at = now() + got["look_ms"] / 1000 + SETTLE_S
 
 
 def circle_told(circle: str, channel: str) -> Show:
     """A circle that is only said, to whoever reads: there is nothing in it to ack."""
-    return Show([], [{"kind": "read", "channel": channel, "more": 0, "gap": 0, "busy_until": None, "circle": circle}], lambda _: plain("PING"))
+    return Show([], [{"kind": "read", "channel": channel, "more": 0, "gap": 0, "busy_until": None, "circle": circle}])
 
 
 def _over(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
@@ -116,21 +111,10 @@ def _over(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
         raise TimedOut(**facts, what=f"{facts['holder']} {still} {facts['path']}{until}; you left the line", seconds=f"{asked.wait:g}") from None
 
 
-def _left(who: Caller, repo: Repo, asked: Wanted) -> Flow:
-    """Refused while it stood there: out of the line, or whoever is behind would wait for one that is gone."""
-    try:
-        yield paths.leave(who, repo, asked)
-    except ChatError:
-        return  # nobody is at its door: whoever meets it strikes it out
-
-
 def _given_up(who: Caller, channel: str, repo: Repo, asked: Wanted) -> Flow:
     """Interrupted: the request may have happened, or happen yet. Nobody knows of what it got: it goes back."""
     for call in (paths.leave(who, repo, asked), paths.unlock(who, channel, [(asked.id, "")], once=Once())):
-        try:
-            yield call
-        except ChatError:
-            continue  # it got nothing
+        yield from tried(call)
 
 
 def unlock(who: Caller, channel: str, repo: Repo | None, targets: Sequence[tuple[str, str]], once: Once, *, all_: bool = False) -> Flow:
@@ -240,8 +224,3 @@ def _waiting(request: str, text: str, repos: dict[str, str]) -> dict[str, Any]:
         "request": request, "owner": name, "channel": channel, "repository": repos.get(digest, digest), "mode": paths.MODES[mode],
         "since": iso(since), "reason": why or None, "paths": [paths.shown(path) for path in asked],
     }  # fmt: skip
-
-
-def repair(who: Caller, channel: str) -> Flow:
-    """Mend locks and line from each other. Gives ``locks waiting mended dropped``."""
-    return (yield paths.repair(who, channel))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import agents, sessions
-from ..calls.call import plain
+from ..calls.call import clock
 from ..errors.broker import NotAllowed
 from .budgets import of_agents
 
@@ -35,7 +35,7 @@ def who(keys: Keys, host: str, *, ended: bool = False) -> Flow:
     try:
         found = yield [sessions.reach(keys, names[at : at + AT_ONCE]) for at in range(0, len(names), AT_ONCE)]
     except NotAllowed:  # an observer: it may not ring, not even to count who listens
-        now_ms = yield plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000)
+        now_ms = yield clock()
         found = [[(now_ms, 0, everybody.get(name, {}), {}) for name in names]]
     rows, own = [], (yield from of_agents(keys, names))
     for name, (now, sleepers, record, _) in zip(names, (one for some in found for one in some), strict=True):
@@ -132,4 +132,6 @@ def _how(now: int, sleepers: int, record: dict[str, Any], seat: dict[str, Any]) 
         return "working"
     if seat and _connected(now, seat):
         return "failed" if seat["way"] == "none" else str(seat["proof"])
+    if seat:
+        return "absent"  # idle, and no waker speaks for it any more: nobody rings it
     return "unproved" if now - record.get("seen_ms", 0) < agents.LIVE_MS and record.get("state") != "ended" else "absent"

@@ -7,7 +7,7 @@ means that nobody drives any more; what was taken lapses by itself. A Call that 
 from __future__ import annotations
 
 from ..calls import agents, channels, messages
-from ..calls.call import Listen, Show, iso
+from ..calls.call import SETTLE_S, Listen, Show, iso
 from ..errors import ChannelClosed, ChatError, NoChannel, NoSuchSeq, NotMember, TimedOut, UnknownRecipient
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 SHOWN = 20  # names in a refusal
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 class Limits:
@@ -64,7 +63,7 @@ def hand_out(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, how:
         except ChatError:
             raise error from None  # what cannot be settled lapses by itself; why it came to this is what must be told
         raise
-    yield from _acked(_ack(who, lease, rows, shown, shown, clean=True))
+    yield from acked(_ack(who, lease, rows, shown, shown, clean=True))
     return reading
 
 
@@ -76,10 +75,10 @@ def _given_back(who: Caller, lease: str, taken: dict[str, Any] | None, error: Ba
         yield messages.release(who, lease)
 
 
-def _acked(ack: Call) -> Flow:
-    """An interrupted ack may not have been sent: what was shown must not come again, nor its lease stay."""
+def acked(ack: Call) -> Flow:
+    """An ack; an interrupted one may not have been sent: what was shown must not come again, nor its lease stay."""
     try:
-        yield ack
+        return (yield ack)
     except (GeneratorExit, ChatError):
         raise
     except BaseException:
@@ -143,7 +142,7 @@ def read(who: Caller, rooms: Sequence[str], lease: str, limits: Limits, now: Cal
                 reading.notes = reading.busy
                 yield Show([], reading.notes, lambda _: messages.release(who, lease))
                 return reading
-            yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + ROOM_TO_SETTLE_S)
+            yield Listen([who.keys.bell(who.me)], min(patience, now() + reading.busy_ms / 1000) + SETTLE_S)
         elif not reading.again:
             return reading
 
@@ -153,9 +152,7 @@ def not_there(who: Caller, channel: str) -> Flow:
     heads = yield channels.heads(who.keys)
     if channel in heads:
         raise NotMember(channel=heads[channel][1], agent=who.agent)
-    from ..names import nearest
-
-    raise NoChannel(channel=channel, nearest=nearest(channel, [name for _, name in heads.values()]))
+    raise NoChannel(channel=channel, nearest=channels.near(channel, heads))
 
 
 class Waiting:
@@ -213,7 +210,7 @@ def wait(who: Caller, asked: Waiting, lease: str, now: Callable[[], float]) -> F
         if closed:
             raise closed
         busy_ms = max(busy_ms, reading.busy_ms)
-        look_at = now() + busy_ms / 1000 + ROOM_TO_SETTLE_S if busy_ms > 0 else now() if on else until
+        look_at = now() + busy_ms / 1000 + SETTLE_S if busy_ms > 0 else now() if on else until
 
 
 def _afresh(asked: Waiting, until: float, now: Callable[[], float], *, over: bool) -> tuple[float, bool]:

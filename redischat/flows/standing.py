@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..calls import paths
 from ..calls.call import Listen
-from ..errors import ChatError
-from . import reading
+from . import left, reading
 from .paths import circle_told
 
 TYPE_CHECKING = False
@@ -23,21 +22,15 @@ def wait(who: Caller, asked: reading.Waiting, lease: str, now: Callable[[], floa
     if not asked.sender or asked.sender.lower() == who.me:
         return (yield from reading.wait(who, asked, lease, now))
     asked.door = who.keys.door(request)
-    try:
-        yield Listen([asked.door], now() + asked.seconds)  # first: a wait with nobody at its door is over
-        circle = (yield paths.stand(who, request, "from", asked.sender))["circle"]
-        told = circle_told(circle, asked.rooms[0] if asked.rooms else "") if circle else None
-        if told:
-            yield told
-        got = yield from reading.wait(who, asked, lease, now)
-    except GeneratorExit:
-        raise
-    except BaseException as error:
-        try:
-            yield paths.stand_down(who, request)
-        except ChatError:
-            raise error from None  # nobody is at the door: whoever finds it there strikes it out
-        raise
-    yield paths.stand_down(who, request)
+    return (yield from left(_stood(who, asked, lease, now, request), lambda: paths.stand_down(who, request)))
+
+
+def _stood(who: Caller, asked: reading.Waiting, lease: str, now: Callable[[], float], request: str) -> Flow:
+    yield Listen([asked.door], now() + asked.seconds)  # first: a wait with nobody at its door is over
+    circle = (yield paths.stand(who, request, "from", asked.sender))["circle"]
+    told = circle_told(circle, asked.rooms[0] if asked.rooms else "") if circle else None
+    if told:
+        yield told
+    got = yield from reading.wait(who, asked, lease, now)
     got.notes = [*(told.notes if told else ()), *got.notes]
     return got

@@ -16,6 +16,8 @@ thing that was considered; summaries are not, or each would make the next one di
 from __future__ import annotations
 
 from ..calls.call import iso
+from ..calls.tasks import OVER
+from ..text import when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ TASK_KEYS = (
     "id", "title", "status", "owner", "lease_expires_at", "depends_on", "waits_for", "files_hint", "acceptance", "branch", "priority", "ready", "stuck", "reason",
 )  # fmt: skip
 LOCK_KEYS = ("lock_id", "owner", "repository", "paths", "mode", "reason", "locked_at", "expires_at", "updated_at")
-_OVER = ("done", "cancelled")
 _NONE = "- none"
 _JOINERS = "\u200d\u200c"  # of emoji and scripts: printable in all but name
 
@@ -54,7 +55,7 @@ def state(
             said[found[0]].append(found[1])
     here = sorted((one["agent"] for one in members.values() if one["here"]), key=str.lower)
     times = [iso(facts["created_at"]), *(one["ts"] for one in counted), *(one["updated_at"] for one in tasks), *(one["updated_at"] for one in locks)]
-    shown = [{key: one[key] for key in TASK_KEYS} for one in tasks if one["status"] not in _OVER]
+    shown = [{key: one[key] for key in TASK_KEYS} for one in tasks if one["status"] not in OVER]
     return {
         "channel": facts["name"], "topic": facts["topic"] or None, "members": here, "created_at": iso(facts["created_at"]),
         "last_seq": max((one["seq"] for one in counted), default=0), "generated_at": max(filter(None, times), default=None),
@@ -117,7 +118,7 @@ def _stopped(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tasks that cannot go on, and why."""
     found = []
     for one in tasks:
-        if one["status"] in _OVER or not (one["status"] == "blocked" or one["stuck"]):
+        if one["status"] in OVER or not (one["status"] == "blocked" or one["stuck"]):
             continue
         waits = ", ".join(f"{other['id']} ({other['status']})" for other in one["waits_for"])
         why = one["reason"] if one["status"] == "blocked" and one["reason"] else f"waits for {waits}" if waits else "no reason given"
@@ -172,8 +173,8 @@ def markdown(found: dict[str, Any]) -> str:
     """A state as markdown: seven sections, always the same ones; what others wrote stands in lines that the tool begins."""
     topic, covered = found["topic"], f"messages up to #{found['last_seq']}" if found["last_seq"] else "no messages"
     about = [
-        f"- topic: {inert(topic) if topic else 'none'}", f"- members: {', '.join(found['members']) or 'none'}", f"- opened: {_when(found['created_at'])}",
-        f"- covers: {covered}, as of {_when(found['generated_at'])}",
+        f"- topic: {inert(topic) if topic else 'none'}", f"- members: {', '.join(found['members']) or 'none'}", f"- opened: {when(found['created_at'])}",
+        f"- covers: {covered}, as of {when(found['generated_at'])}",
     ]  # fmt: skip
     sections = {
         "Topic and members": about,
@@ -192,12 +193,12 @@ def markdown(found: dict[str, Any]) -> str:
 
 def _item(one: dict[str, Any]) -> str:
     text = inert(one["text"])
-    return f"{one['from']}, {_when(one['ts'])}: {inert(one['title'])}" + (f" | {text}" if text else "")
+    return f"{one['from']}, {when(one['ts'])}: {inert(one['title'])}" + (f" | {text}" if text else "")
 
 
 def _task(one: dict[str, Any]) -> str:
     owner = f", {one['owner']}" if one["owner"] else ""
-    lease = f" until {_when(one['lease_expires_at'])}" if one["lease_expires_at"] else ""
+    lease = f" until {when(one['lease_expires_at'])}" if one["lease_expires_at"] else ""
     waits = [f"{other['id']} ({other['status']})" for other in one["waits_for"]]
     more = _list("; waits for ", waits) + _list("; files: ", one["files_hint"]) + _list("; criterion: ", one["acceptance"])
     return f"- {one['id']} ({one['status'].replace('_', ' ')}{owner}{lease}, priority {one['priority']}): {inert(cut(one['title']))}{more}"
@@ -210,15 +211,11 @@ def _holds(one: dict[str, Any]) -> str:
 def _lock(one: dict[str, Any]) -> str:
     reason = f" | {inert(cut(one['reason']))}" if one["reason"] else ""
     shared = ", shared" if one["mode"] == "shared" else ""
-    return f"- {one['lock_id']} {one['owner']}{shared}, until {_when(one['expires_at'])}: {', '.join(map(inert, one['paths']))}{reason}"
+    return f"- {one['lock_id']} {one['owner']}{shared}, until {when(one['expires_at'])}: {', '.join(map(inert, one['paths']))}{reason}"
 
 
 def _list(before: str, items: Sequence[str]) -> str:
     return before + ", ".join(inert(cut(item)) for item in items) if items else ""
-
-
-def _when(time: str | None) -> str:
-    return f"{time[:10]} {time[11:19]}Z" if time else "never"
 
 
 def fitted(text: str, most: int, channel: str) -> str:

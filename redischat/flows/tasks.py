@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..calls import agents, channels, paths, tasks
-from ..calls.call import Listen, Show, ms_of, plain
+from ..calls.call import SETTLE_S, Listen, Show, ms_of
 from ..errors import ChatError, Deadlock, NoChannel, NoIdentity, TimedOut
 from ..errors.tasks import NothingReady, TaskCancelled, TaskChannelNotFound, TaskNotFound, TaskUnknownDependency
+from . import left, tried
 from .board import why
 
 TYPE_CHECKING = False
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from ..calls.call import Call, Caller, Once
 
     Flow = Generator[Any, Any, Any]
-
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 def create(who: Caller, channel: str, fields: dict[str, Any], once: Once) -> Flow:
@@ -41,7 +40,7 @@ def claim(who: Caller, channel: str, task: str, ttl_ms: int, *, steal: bool = Fa
     ``repository`` finds the one where hinted files are looked up; ``locked`` are the locks of others on them: a warning, no refusal.
     """
     return (
-        yield from _granted(who, channel, tasks.claim(who, channel, task.lower(), ttl_ms=ttl_ms, steal=steal, reason="taken by --steal-expired"), repository)
+        yield from granted(who, channel, tasks.claim(who, channel, task.lower(), ttl_ms=ttl_ms, steal=steal, reason="taken by --steal-expired"), repository)
     )
 
 
@@ -52,13 +51,13 @@ def renew(who: Caller, channel: str, task: str, ttl_ms: int, *, fence: int | Non
 
 def recover(who: Caller, channel: str, task: str, reason: str, ttl_ms: int, *, repository: Callable[[], paths.Repo] | None = None) -> Flow:
     """Take over a task whose lease ran out. Gives a grant with ``previous_owner``."""
-    return (yield from _granted(who, channel, tasks.claim(who, channel, task.lower(), want="recover", ttl_ms=ttl_ms, reason=reason), repository))
+    return (yield from granted(who, channel, tasks.claim(who, channel, task.lower(), want="recover", ttl_ms=ttl_ms, reason=reason), repository))
 
 
 def next_(who: Caller, channel: str, ttl_ms: int, once: Once, *, take: bool, repository: Callable[[], paths.Repo] | None = None) -> Flow:
     """The best task that can be started: taken, a grant; else its record. Refused by name where there is none: the refusal says why."""
     try:
-        got = yield from _granted(who, channel, tasks.next_(who, channel, take=take, ttl_ms=ttl_ms, once=once), repository)
+        got = yield from granted(who, channel, tasks.next_(who, channel, take=take, ttl_ms=ttl_ms, once=once), repository)
     except NothingReady as error:
         error.facts["why"] = why((yield tasks.look(who.keys, channel))["tasks"], who.me)
         raise
@@ -74,10 +73,7 @@ def looked(who: Caller, channel: str, wanted: Sequence[str] = ()) -> Flow:
     """As :func:`board`, with ``damaged`` (ids whose record redischat did not write) and ``missing``."""
     found = yield from _asked(who, channel, tasks.look(who.keys, channel, wanted))
     if found["unnoticed"]:
-        try:
-            yield tasks.notice(who.keys, channel)
-        except ChatError:
-            return found  # a look needs neither a right to write nor a stream that can be written
+        yield from tried(tasks.notice(who.keys, channel))  # a look needs neither a right to write nor a stream that can be written
     return found
 
 
@@ -118,14 +114,7 @@ def wait(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) -> Flo
         Deadlock: its holder waits for the caller.
         TimedOut: not in that time.
     """
-    try:
-        found = yield from _reached(who, channel, goal, now)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        yield from _left(who, goal)
-        raise
-    yield from _left(who, goal)
+    found = yield from left(_reached(who, channel, goal, now), lambda: paths.stand_down(who, goal.request) if goal.stood else None)
     if found["status"] != goal.status:
         raise TaskCancelled(task=found["id"], channel=found["channel"], reason=found["reason"])
     return found
@@ -145,9 +134,9 @@ def _reached(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) ->
             return found
         if found["stale"] and found["lease_expires_at"] != told:
             told = found["lease_expires_at"]
-            yield Show([], [{"kind": "lapsed", "channel": found["channel"], "task": found}], lambda _: plain("PING"))
+            yield Show([], [{"kind": "lapsed", "channel": found["channel"], "task": found}])
         held = found["lease_expires_at"] if not found["stale"] else None
-        look_at = now() + (ms_of(held) - now_ms) / 1000 + ROOM_TO_SETTLE_S if held else until
+        look_at = now() + (ms_of(held) - now_ms) / 1000 + SETTLE_S if held else until
         if over:
             raise TimedOut(what=_still(found), task=found["id"], channel=found["channel"], status=found["status"], seconds=f"{goal.seconds:g}")
         if who.me and not goal.stood:
@@ -155,16 +144,6 @@ def _reached(who: Caller, channel: str, goal: Goal, now: Callable[[], float]) ->
             goal.stood = True
             if circle["hard"]:
                 raise Deadlock(circle=circle["circle"])
-
-
-def _left(who: Caller, goal: Goal) -> Flow:
-    """Wait no more. A record that cannot be taken away is found deaf by whoever meets it."""
-    if not goal.stood:
-        return
-    try:
-        yield paths.stand_down(who, goal.request)
-    except ChatError:
-        return
 
 
 def _still(found: dict[str, Any]) -> str:
@@ -190,7 +169,8 @@ def _acted(who: Caller, channel: str, call: Call, owner: str = "-") -> Flow:
     return got
 
 
-def _granted(who: Caller, channel: str, call: Call, repository: Callable[[], paths.Repo] | None) -> Flow:
+def granted(who: Caller, channel: str, call: Call, repository: Callable[[], paths.Repo] | None) -> Flow:
+    """Run the Call of a grant. Gives it with ``warning`` and ``locked``: the locks of others on the files that it names."""
     got = yield from _acted(who, channel, call)
     got["locked"] = []
     if repository and got.get("files_hint"):
@@ -215,10 +195,7 @@ def _asked(who: Caller, channel: str, call: Call) -> Flow:
 
 
 def _no_channel(who: Caller, channel: str) -> Flow:
-    from ..names import nearest
-
-    heads = yield channels.heads(who.keys)
-    raise TaskChannelNotFound(channel=channel, nearest=nearest(channel, [name for _, name in heads.values()]))
+    raise TaskChannelNotFound(channel=channel, nearest=channels.near(channel, (yield channels.heads(who.keys))))
 
 
 def _not_there(who: Caller, channel: str, name: str, task: str, *, damaged: bool) -> Flow:

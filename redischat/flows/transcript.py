@@ -5,8 +5,8 @@ A position outside the broker is ``seq@ts``: two histories whose times differ at
 
 from __future__ import annotations
 
-from ..calls import messages
-from ..calls.call import Listen, plain
+from ..calls import channels, messages
+from ..calls.call import Listen
 from ..errors import BadText, NoChannel, Rewound
 from ..folder import disk, form
 from .boards import export_board, export_cursors, export_state
@@ -126,11 +126,6 @@ def _page(who: Caller, channel: str, name: str, *, above: int, count: int = PAGE
     return messages.entries(who.keys, channel, name, who.me, above=above, count=count)
 
 
-def _head(who: Caller, channel: str) -> Call:
-    """Where a channel ends; None if there is none."""
-    return plain("HGET", who.keys.heads, channel, read=lambda text: int(text.split(" ")[0]) if text else None)
-
-
 def _copy(who: Caller, channel: str, out: _Out) -> Flow:
     """Bring the folder to where the channel ends now. False: there is no such channel any more.
 
@@ -138,9 +133,10 @@ def _copy(who: Caller, channel: str, out: _Out) -> Flow:
     """
     goal, looked = None, out.at
     while goal is None or looked < goal:
-        head, page = yield [_head(who, channel), _page(who, channel, out.name, above=max(0, looked - 1))]
-        if head is None:
+        place, page = yield [channels.place(who.keys, channel), _page(who, channel, out.name, above=max(0, looked - 1))]
+        if place is None:
             return False
+        head = place[0]
         if head < out.at:
             out.agree(out.at, out.ts, None)
         if page and page[0]["seq"] == out.at:

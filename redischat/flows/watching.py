@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import channels, messages
-from ..calls.call import Listen, Show, plain
+from ..calls.call import Listen, Show
 from .messages import Span, history, page
 from .reading import not_there
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
-    from ..calls.call import Call, Caller
+    from ..calls.call import Caller
 
     Flow = Generator[Any, Any, Any]
 
 PAGE = 200  # entries a call
 NONE = -1  # no audit: the first one behind a message is number 0
-OPENED, DELETED, ANEW, SET_BACK = "opened", "deleted", "opened anew", "set back"  # what may become of a channel meanwhile
+OPENED, DELETED, ANEW, SET_BACK, TRIMMED = "opened", "deleted", "opened anew", "set back", "trimmed"  # what may become of a channel meanwhile
 
 
 class _Spot:
@@ -37,8 +37,8 @@ class _Spot:
 def watch(who: Caller, rooms: Sequence[str], *, last: int, until: float, now: Callable[[], float]) -> Flow:
     """Show what is said and changed in these channels (none: in all, those to come included), from the newest ``last`` messages of each on.
 
-    Shows carry the entries of one channel, or one note ``{"kind": "watch", "channel", "what"}`` on what became of it. Costs no command while nothing
-    happens. Gives how it ended: "time" (``until``, by ``now``), "interrupted", "deleted" (all that were named).
+    Shows carry the entries of one channel, or one note ``{"kind": "watch", "channel", "what"}`` on what became of it ("trimmed" has ``first``, the number that
+    is shown next, and ``gap``, how many before it were not there any more). Costs no command while nothing happens. Gives how it ended: "time" (``until``, by ``now``), "interrupted", "deleted" (all that were named).
 
     Raises:
         NoChannel: one that was named is none.
@@ -93,7 +93,7 @@ def _looked(who: Caller, rooms: Sequence[str], seen: dict[str, _Spot], *, audits
 
 def _told(who: Caller, room: str, spot: _Spot, head: int) -> Flow:
     """Show one channel up to message ``head``, page by page. Messages are read first: an audit behind one that was not read yet waits for its turn."""
-    full = True
+    full, told = True, spot.at
     while full or spot.at < head:
         talk, reached = (yield from page(who, room, spot.name, spot.at, head, PAGE)) if spot.at < head else ([], spot.at)
         beside = yield messages.beside(who.keys, room, "audits", spot.name, who.me, start=spot.start(), count=PAGE)
@@ -101,9 +101,20 @@ def _told(who: Caller, room: str, spot: _Spot, head: int) -> Flow:
         reached = beside[-1]["after"] if full else reached
         rows = [one for one in (*talk, *beside) if _place(one)[0] <= reached]
         rows.sort(key=_place)
+        numbers = [one["seq"] for one in rows if one["seq"] is not None]
+        if numbers:
+            yield from _hole(spot, told, numbers[0])
+            told = numbers[-1]
         if rows:
             yield _shown(rows)
         spot.at, spot.n = reached, max((one["n"] for one in rows if one["after"] == reached), default=spot.n if reached == spot.at else NONE)
+    yield from _hole(spot, told, spot.at + 1)
+
+
+def _hole(spot: _Spot, told: int, first: int) -> Flow:
+    """Say that the messages between these two were removed, if there were any."""
+    if first > told + 1:
+        yield _note(spot.name, TRIMMED, first=first, gap=first - told - 1)
 
 
 def _place(one: dict[str, Any]) -> tuple[int, int]:
@@ -112,13 +123,8 @@ def _place(one: dict[str, Any]) -> tuple[int, int]:
 
 
 def _shown(rows: list[dict[str, Any]]) -> Show:
-    return Show(rows, [], _nothing)
+    return Show(rows, [])
 
 
-def _note(channel: str, what: str) -> Show:
-    return Show([], [{"kind": "watch", "channel": channel, "what": what}], _nothing)
-
-
-def _nothing(_: int) -> Call:
-    """Nothing is acked: whoever watches has read nothing."""
-    return plain("PING")
+def _note(channel: str, what: str, **more: int) -> Show:
+    return Show([], [{"kind": "watch", "channel": channel, "what": what, **more}])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..calls import tasks
-from ..calls.call import Listen, Once, plain
+from ..calls.call import SETTLE_S, Listen, Once, clock, plain
 from ..errors import ChatError, NoIdentity
 from ..errors.tasks import NothingReady
 from .board import why
-from .tasks import _granted, show
+from .tasks import granted, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Flow = Generator[Any, Any, Any]
 
 NEVER_MS = 1 << 40
-ROOM_TO_SETTLE_S = 0.01  # a lease's end is looked at just after it
 
 
 class Wanted:
@@ -74,9 +73,9 @@ def next_lapse(keys: Keys, channel: str) -> Flow:
     """Seconds until just after the end of the next lease of a channel's tasks; very many where there is none."""
     ends, at = yield [
         plain("ZRANGE", keys.channel(channel, "leases"), 0, -1, "WITHSCORES", read=lambda found: [int(float(end)) for end in found[1::2]]),
-        plain("TIME", read=lambda time: int(time[0]) * 1000 + int(time[1]) // 1000),
+        clock(),
     ]
-    return min((end - at for end in ends if end > at), default=NEVER_MS) / 1000 + ROOM_TO_SETTLE_S
+    return min((end - at for end in ends if end > at), default=NEVER_MS) / 1000 + SETTLE_S
 
 
 def _asked(who: Caller, channel: str, wanted: Wanted) -> Flow:
@@ -84,7 +83,7 @@ def _asked(who: Caller, channel: str, wanted: Wanted) -> Flow:
         call = tasks.claim(who, channel, wanted.task.lower(), ttl_ms=wanted.ttl_ms, steal=wanted.steal, reason="taken over by claim_task")
     else:
         call = tasks.next_(who, channel, take=True, ttl_ms=wanted.ttl_ms, once=wanted.once)
-    return (yield from _granted(who, channel, call, wanted.repository))
+    return (yield from granted(who, channel, call, wanted.repository))
 
 
 def _given_back(who: Caller, channel: str, wanted: Wanted) -> Flow:

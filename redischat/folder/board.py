@@ -47,9 +47,9 @@ def files(channel: str, tasks: Iterable[dict[str, Any]], claims: Iterable[dict[s
     """Name -> text of a board's files, from its records as they are listed."""
     found: dict[str, str] = {}
     for one in tasks:
-        found[f"{TASKS}/{one['id']}.json"] = _json({key: one[key] for key in TASK_KEYS})
+        found[file_of(one)] = _json({key: one[key] for key in TASK_KEYS})
         if one["lease_expires_at"]:
-            found.setdefault(f"{CLAIMS}/{one['id']}.{one['owner']}.json", _json(_lease(one)))
+            found.setdefault(lease_file(one["id"], one["owner"]), _json(_lease(one)))
     for one in locks:
         found[f"{LOCKS}/{one['lock_id']}.json"] = _json(_lock(one, channel))
     for one in claims:
@@ -60,7 +60,7 @@ def files(channel: str, tasks: Iterable[dict[str, Any]], claims: Iterable[dict[s
 
 def shared(tasks: Iterable[dict[str, Any]]) -> list[str]:
     """Files that the claims of two leases would have: T of x.y and T.x of y. agent-chat can hold one of them; the first is written."""
-    names = [f"{CLAIMS}/{one['id']}.{one['owner']}.json" for one in tasks if one["lease_expires_at"]]
+    names = [lease_file(one["id"], one["owner"]) for one in tasks if one["lease_expires_at"]]
     return sorted({file for file in names if names.count(file) > 1}) if len(set(names)) < len(names) else []
 
 
@@ -129,6 +129,11 @@ def file_of(task: dict[str, Any]) -> str:
     return f"{TASKS}/{task['id']}.json"
 
 
+def lease_file(task: str, owner: str) -> str:
+    """The file of the lease that a task is under."""
+    return f"{CLAIMS}/{task}.{owner}.json"
+
+
 def unlike(tasks: list[dict[str, Any]], left: Left) -> dict[str, dict[str, Any]]:
     """Tasks by id as compared, without those of which two files are."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -153,7 +158,7 @@ def lease(tasks: dict[str, dict[str, Any]], claims: list[dict[str, Any]], left: 
             left.add(file_of(tasks.pop(key)), LeaseInconsistent(why=why))
     for mine in of_task.values():
         for one in mine:
-            left.add(f"{CLAIMS}/{one['task']}.{one['owner']}.json", LeaseInconsistent(why=f"there is no task {one['task']} that it could be a lease of"))
+            left.add(lease_file(one["task"], one["owner"]), LeaseInconsistent(why=f"there is no task {one['task']} that it could be a lease of"))
 
 
 def _disagree(task: dict[str, Any], mine: list[dict[str, Any]]) -> str:

@@ -138,15 +138,9 @@ def shown(name: str) -> str:
 
 def add(place: str, name: str, text: str) -> bool:
     """Write a file whole or not at all. False: there is one of that name, which stays as it is."""
-    final, draft = os.path.join(place, name), os.path.join(place, f".{os.urandom(8).hex()}.tmp")
-    with told(final):
-        try:
-            with os.fdopen(os.open(draft, _NEW, _MODE), "wb") as file:
-                file.write(text.encode())
-            return _named(draft, final)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft)
+    final = os.path.join(place, name)
+    with told(final), _drafted(place, text) as draft:
+        return _named(draft, final)
 
 
 def put(place: str, name: str, text: str) -> str:
@@ -155,18 +149,26 @@ def put(place: str, name: str, text: str) -> str:
     Raises:
         BadFolder: it cannot be written.
     """
-    final, draft = os.path.join(place, name), os.path.join(place, f".{os.urandom(8).hex()}.tmp")
+    final = os.path.join(place, name)
     with told(final):
         if os.path.lexists(final) and not stat.S_ISREG(os.lstat(final).st_mode):
             raise BadFolder(message=f"{final} is no file: nothing was written to it", directory=place)
-        try:
-            with os.fdopen(os.open(draft, _NEW, _MODE), "wb") as file:
-                file.write(text.encode())
+        with _drafted(place, text) as draft:
             os.replace(draft, final)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft)
     return final
+
+
+@contextmanager
+def _drafted(place: str, text: str) -> Iterator[str]:
+    """A file with this text that nobody looks for, gone at the end unless it got a name."""
+    draft = os.path.join(place, f".{os.urandom(8).hex()}.tmp")
+    try:
+        with os.fdopen(os.open(draft, _NEW, _MODE), "wb") as file:
+            file.write(text.encode())
+        yield draft
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
 
 
 def _named(draft: str, final: str) -> bool:

@@ -7,7 +7,9 @@ import re
 from datetime import UTC, datetime
 
 from ..errors import BadName, BadText, TooLarge
+from ..keys import LAST_NUMBER
 from ..names import BRIEFING_CHARS, LINE_CHARS, line, name, same
+from .records import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 WHOLE_BYTES = 4_000  # scripts/parts/entry.lua WHOLE
 META, AUDITS, EVENTS = "_meta.json", "_audit.jsonl", "_events.jsonl"
-LAST_NUMBER = 999_999_999  # higher ones are typing errors or malice: all that follows would have to be numbered above them
 KINDS = ("message", "notice", "audit")
 DISCUSSION = "discussion"  # agent-chat's status where none is given
 AUDITED = ("task.", "lease.", "path.", "event.", "state.")
@@ -135,7 +136,7 @@ def _exact(heads: dict[str, str]) -> dict[str, Any]:
     """What the key ``exact`` holds, if each of it can be true of a message."""
     if "exact" not in heads:
         return {}
-    found = _object(heads["exact"])
+    found = loads(heads["exact"])
     if found is None or not all(_may_be(field, value) for field, value in found.items()):
         raise BadText(message="its front matter holds an 'exact' that redischat did not write")
     return found
@@ -147,17 +148,6 @@ def _may_be(field: str, value: Any) -> bool:
     if field == "to":
         return value in (None, "all", "none") or (isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value))
     return field in _KEPT and (isinstance(value, str) or (value is None and field != "from"))
-
-
-def _object(text: str | bytes) -> dict[str, Any] | None:
-    """A JSON object, or None. By orjson, because it refuses lone surrogates, which no broker could store."""
-    import orjson
-
-    try:
-        found = orjson.loads(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _names(text: str) -> list[str] | None:
@@ -178,7 +168,7 @@ def _audience(found: dict[str, Any], given: str | None) -> Any:
 def _is_audit(status: str, body: str) -> bool:
     if not status.startswith(AUDITED):
         return False
-    found = _object(body) or {}
+    found = loads(body) or {}
     return found.get("event") in (status, status.removeprefix("event."))
 
 
@@ -224,7 +214,7 @@ def meta_of(text: bytes) -> dict[str, Any]:
     Raises:
         BadText: it is no JSON object.
     """
-    found = _object(text)
+    found = loads(text)
     if found is None:
         raise BadText(message="it is no JSON object")
     topic, rules = (str(found.get(field) or "") for field in ("topic", "briefing"))

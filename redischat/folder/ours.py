@@ -24,7 +24,6 @@ MODES = ("exclusive", "shared")
 _NUMBERS = {"number": (0, 10**9), "priority": (0, 4), "attempt": (1, 10**9), "token": (0, 10**15)}
 _TIMES = ("created_at", "claimed_at", "previous_lease_expires_at", "lease_expires_at")
 _AGENTS = ("owner", "finished_by", "previous_owner")
-_LINES = ("reason", "note")
 _NEEDED = ("name", "owner", "repository")
 
 

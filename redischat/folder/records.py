@@ -126,7 +126,7 @@ def _paths(given: Any) -> list[str]:
     return found
 
 
-def loads(content: bytes) -> dict[str, Any] | None:
+def loads(content: str | bytes) -> dict[str, Any] | None:
     """A JSON object, or None. By orjson, because it refuses lone surrogates, which no broker could store."""
     import orjson
 

@@ -1,4 +1,4 @@
-"""A board's files on the disk: read without following links, and kept current without touching what no export wrote."""
+"""A board's files on the disk, read without following links; keep.py writes them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..errors import BadText
 from ..errors import leases as bad_leases
 from ..errors import paths as bad_paths
 from ..errors import tasks as bad_tasks
+from ..keys import LAST_NUMBER
 from ..names import same
 from . import board, disk, form, journal, ours, records
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..errors import ChatError
 
-NUMBER_CHARS = len(str(form.LAST_NUMBER))
+NUMBER_CHARS = len(str(LAST_NUMBER))
 _STORES: dict[str, tuple[type[ChatError], type[ChatError], type[ChatError]]] = {  # no folder, a link, unreadable
     board.TASKS: (bad_tasks.TaskStorageInvalid, bad_tasks.TaskPathOutsideWorkspace, bad_tasks.TaskInvalidRecord),
     board.CLAIMS: (bad_leases.LeaseStorageInvalid, bad_leases.LeasePathOutsideWorkspace, bad_leases.LeaseInvalidRecord),

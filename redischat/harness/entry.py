@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from ..calls import sessions
 from ..calls.call import fresh
@@ -22,7 +21,7 @@ from .notation import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..calls.call import Caller
@@ -32,8 +31,8 @@ KINDS = {"prompt": "prompt", "before": "tool", "after": "tool", "stop": "idle", 
 OURS = ("<task-notification>", "redischat (")  # how the prompt begins that a wake of ours makes, as in tick.py
 
 
-def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) -> int:
-    """Look at one event; the exit code. ``deadline`` on the monotonic clock; ``answers``: what tick.py was told by the broker, if it asked."""
+def main(client: str, raw: bytes, deadline: float, answers: Sequence[int], log: Callable[[str], object]) -> int:
+    """Look at one event; the exit code. ``deadline`` on the monotonic clock; ``answers``: what tick.py was told by the broker, if it asked; ``log`` its log."""
     product = CLIENTS.get(client)
     event = _read(product, raw) if product else None
     if event is None or not event.role or not event.session:
@@ -41,11 +40,11 @@ def main(client: str, raw: bytes, deadline: float, answers: Sequence[int] = ()) 
     visit = None
     try:
         with InTime(deadline):
-            visit = Visit(product, event, answers)
+            visit = Visit(product, event, answers, log)
             return visit.run()
     except (ChatError, OSError, Late, BrokenPipeError) as error:
         why = str(getattr(error, "code", type(error).__name__))
-        _log(f"{event.name}: {why}: {error}")
+        log(f"{event.name}: {why}: {error}")
         return visit.unasked(why) if visit and event.role == "before" and visit.card.get("closed") else 0
 
 
@@ -60,14 +59,14 @@ def _read(product: Any, raw: bytes) -> Event | None:
 class Visit:
     """One event of one session, and what is asked of the broker for it."""
 
-    def __init__(self, product: Any, event: Event, answers: Sequence[int] = ()) -> None:
-        self.product, self.event = product, event
+    def __init__(self, product: Any, event: Event, answers: Sequence[int], log: Callable[[str], object]) -> None:
+        self.product, self.event, self.log = product, event, log
         self.asked = sessions.answers(answers) if answers else {}
         env = {**os.environ, "REDISCHAT_SESSION": event.session, "CLAUDE_CODE_SESSION_ID": ""}
         if event.project:
             env["CLAUDE_PROJECT_DIR"] = event.project
         self.settings = Settings({}, env, event.cwd or os.getcwd())
-        self.card = cards.known(self.settings.state_dir, event.session)
+        self.card = cards.sound(self.settings.state_dir, event.session)
         self.keys = Keys(self.settings.workspace)
         self.wire = Wire(self.settings.url, revive=self._revive if event.role == "start" else None)
 
@@ -103,12 +102,16 @@ class Visit:
         before = start.earlier(self.settings, {"harness": self.product.NAME, "source": self.event.detail, **alive.harness()})
         if not self.card and not self.concerned() and not before:  # it may become somebody by `redischat identify`: then it can be woken, too
             return self.answer(Answer(watch=[cards.hang(self.settings.state_dir, self.event.session)])) if self.product.WAY == "file" else 0
-        who = self.enter("working" if self.event.detail == "compact" else "idle", before)
         settings = self.settings
-        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session))
-        watch = [cards.bell_of(self.settings.state_dir, self.event.session)] if self.product.WAY in ("file", "http") else []
-        code = self.answer(Answer(context=text, watch=watch))
-        self.waker()
+        try:
+            who = self.enter("working" if self.event.detail == "compact" else "idle", before)
+        except OSError as error:
+            return self.answer(Answer(context=start.unkept(settings.state_dir, error)))
+        doubt = fired.doubt(settings.state_dir, settings.home, self.product.NAME)
+        text = self.wire.drive(start.told(who, shell_knows=self.product.SHELL_KNOWS, wished=settings.wished, session=settings.session, doubt=doubt))
+        bell = cards.bell_of(settings.state_dir, self.event.session)
+        code = self.answer(Answer(context=text, watch=[bell] if self.product.WAY in {"file", "http"} else []))
+        wake.start(settings.state_dir)
         return code
 
     def lost(self, error: NotYou) -> int:
@@ -122,28 +125,34 @@ class Visit:
         watch = [cards.hang(self.settings.state_dir, self.event.session)] if self.event.role == "start" and self.product.WAY == "file" else []
         return self.answer(Answer(context=f"redischat: {error.sentence()}\n", watch=watch)) if self.event.role in {"start", "prompt", "after"} else 0
 
-    def waker(self) -> None:
-        """See to it that somebody rings this session when it is idle."""
-        wake.start(self.settings.state_dir)
-
     def enter(self, state: str, before: Settings | None = None) -> Caller:
         """Make the session known to the broker and to tick.py; ``before``: the one that goes on in it."""
         process = alive.harness()
         entrance = start.Entrance(self.product.NAME, self.product.WAY, int(process["pid"]), state, before=before, name=self.card.get("agent", ""))
         who, bound = self.wire.drive(start.enter(self.keys, self.settings, entrance, host()))
+        try:
+            self._keep(who, process, bound=bool(bound))
+        except OSError as error:
+            if not self.card:
+                raise
+            self.log(f"not kept: {error}")  # what is there of it serves
+        if before:
+            cards.forget(self.settings.state_dir, before.session)
+        caller: Caller = who
+        return caller
+
+    def _keep(self, who: Caller, process: dict[str, str], *, bound: bool) -> None:
+        """Keep on this machine who the session is."""
         if bound or os.path.exists(self.settings.binding(who.me)):  # drawn now: of all ids that it had, it goes on under this one
             from ..binding import write
 
             write(self.settings, who.agent, who.token)
             self.settings.agent, self.settings.token = who.agent, who.token
         server = self.event.server or self.card.get("http", "")
-        self.card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository()) | process
-        self.card |= {"http": server} if server else {}
-        cards.keep(self.settings.state_dir, self.event.session, self.card)
-        if before:
-            cards.forget(self.settings.state_dir, before.session)
-        caller: Caller = who
-        return caller
+        card = cards.card(self.settings, self.keys, who.agent, harness=self.product.NAME, repository=self._repository()) | process
+        card |= {"http": server} if server else {}
+        cards.keep(self.settings.state_dir, self.event.session, card)
+        self.card = card
 
     def _repository(self) -> str:
         from ..repository import find
@@ -166,7 +175,7 @@ class Visit:
         if event.role == "changed":
             return self.changed(who)
         if event.role == "stop" or self.card.get("door"):  # without a waker each event of such a session takes this long way
-            self.waker()
+            wake.start(self.settings.state_dir)
         first += self.missed() if asked.get("missed") else ""
         self.deliver(who, first + (self.sweep(sweep.after) if asked.get("locks") and event.role == "after" else ""))
         return 0
@@ -185,7 +194,7 @@ class Visit:
             before = cards.holding(self.settings.state_dir, self.event.session, held)
             return str(self.wire.drive(holding.lost(who, held, before)))
         except ChatError as error:
-            _log(f"not renewed: {error}")
+            self.log(f"not renewed: {error}")
             return ""
 
     def sweep(self, look: Any) -> str:
@@ -195,7 +204,7 @@ class Visit:
         try:
             return str(self.wire.drive(look(self.caller(), find(self.settings), self.settings.state_dir, self.event.session)) or "")
         except (ChatError, OSError) as error:
-            _log(f"not swept: {error}")
+            self.log(f"not swept: {error}")
             return ""
 
     def missed(self) -> str:
@@ -226,8 +235,8 @@ class Visit:
         event = self.event
         no = guard.child(event.command) if event.child and event.command else ""
         if not no and (event.paths or event.command):
-            targets = guard.targets(self.settings, event.cwd or self.settings.project, event.paths, event.command)
-            no = self.wire.drive(guard.judge(self.caller(), targets)) if targets else ""
+            cwd = event.cwd or self.settings.project
+            no = self.wire.drive(guard.judge(self.caller(), guard.targets(self.settings, cwd, event.paths, event.command), cwd))
         if event.command and not no:
             self.sweep(sweep.before)
         return self.answer(Answer(deny=no, context=first))
@@ -286,14 +295,3 @@ def _put(descriptor: int, text: str) -> None:
     left = memoryview(text.encode("utf-8", "backslashreplace"))
     while left:
         left = left[os.write(descriptor, left) :]
-
-
-def _log(line: str) -> None:
-    """One line in this user's log, if it can be written."""
-    path = os.path.join(Settings({}, os.environ, os.sep).state_dir, "hook.log")
-    try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            if file.tell() < 200_000:  # noqa: PLR2004 - as in tick.py
-                file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sys.argv[0]} {line[:300]!r}\n")
-    except OSError:
-        return

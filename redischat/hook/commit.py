@@ -12,7 +12,7 @@ from ..flows import paths as flows
 from ..flows.path_fields import MOST_PATHS
 from ..repository import path
 from ..text import field, inert, when
-from .guard import NAMED, refusal
+from .guard import NAMED, foreign, refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def staged(cwd: str) -> Staged:
         theirs = set(_changed(top, "MERGE_HEAD"))
         found = [one for one in found if one in theirs]
     return Staged(top, found)
+
+
+def typed_in(found: Staged, cwd: str) -> str:
+    """Where the commit was typed: git runs its hook at the top, and says in GIT_PREFIX where it was called."""
+    return os.path.join(found.top, os.environ.get("GIT_PREFIX", "")) if "GIT_INDEX_FILE" in os.environ else cwd
 
 
 def _changed(top: str, *against: str) -> list[str]:
@@ -94,12 +99,12 @@ def _forms(repo: Repository, top: str, name: str) -> Iterator[str]:
         yield there
 
 
-def judge(who: Caller, repo: Repository, wanted: Sequence[str]) -> Flow:
-    """Who else holds what is staged. Gives the refusal, or ""."""
+def judge(who: Caller, repo: Repository, wanted: Sequence[str], cwd: str) -> Flow:
+    """Who else holds what is staged. Gives the refusal, for whoever types in ``cwd``, or ""."""
     held: list[dict[str, Any]] = []
     for first in range(0, len(wanted), MOST_PATHS):
         found = yield from flows.check(who, "", repo, wanted[first : first + MOST_PATHS])
-        held += [one for one in found["held"] if not one["mine"] and not one["offered"]]
+        held += foreign(found["held"], repo, cwd)
     if not held:
         return ""
     lost = yield from _lost(who, held)

@@ -7,6 +7,7 @@ import time
 from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 
 FOLDER = "fired"  # in the state directory
+TURN = (("UserPromptSubmit", "Stop"), ("BeforeAgent", "AfterAgent"))  # of which each turn fires both
 EVERY_S = 60  # an event that comes often is noted once a minute; asking.py MARK_S
 
 
@@ -19,7 +20,7 @@ def note(state_dir: str, mark: str, client: str, event: str, tick: str) -> None:
     """This event reached ``tick`` now. What cannot be written is not worth a word."""
     path = os.path.join(state_dir, FOLDER, f"{mark}.{client}.{event}")
     try:
-        if time.time() - os.stat(path).st_mtime < EVERY_S:
+        if abs(time.time() - os.stat(path).st_mtime) < EVERY_S:  # a clock may have been ahead
             return
     except OSError:
         pass
@@ -42,6 +43,20 @@ def seen(state_dir: str, home: str, client: str) -> dict[str, tuple[float, str]]
             except OSError:
                 continue
     return found
+
+
+def doubt(state_dir: str, home: str, client: str) -> str:
+    """What a session that starts is told of hooks of ours that did not run as they should in the one before it; "" where nothing is known of that."""
+    found = seen(state_dir, home, client)
+    began, build = found.get("SessionStart", (0.0, ""))
+    over = {name for name, (at, _) in found.items() if at < began}  # in a session before the last one: its turns have ended
+    never = [name for pair in TURN for name in pair if over & {*pair} and name not in found]
+    other = sorted(name for name, (at, tick) in found.items() if build and at > began and tick != build)
+    said = [
+        f"{', '.join(never)} never came, though a turn began or ended" if never else "",
+        f"{', '.join(other)} ran another build than SessionStart" if other else "",
+    ]
+    return f"Our hooks here do not run as they should: {'; '.join(filter(None, said))}. What mends it: redischat doctor" if any(said) else ""
 
 
 def forget(state_dir: str, home: str) -> None:

@@ -9,7 +9,7 @@ from ..errors import ChatError
 from ..names import path as normal
 from ..repository import find, path
 from ..settings import CONFIG, read_pairs
-from ..text import field, when
+from ..text import field, quoted, when
 from .shell import consuming, written
 
 TYPE_CHECKING = False
@@ -41,17 +41,36 @@ def targets(settings: Settings, cwd: str, files: Sequence[str], command: str) ->
     return {digest: (repo, list(dict.fromkeys(inside))) for digest, (repo, inside) in found.items() if inside}
 
 
-def judge(who: Caller, targets_: dict[str, tuple[Repository, list[str]]]) -> Flow:
-    """Who else holds what this call writes. Gives the refusal, or ""."""
+def judge(who: Caller, targets_: dict[str, tuple[Repository, list[str]]], cwd: str) -> Flow:
+    """Who else holds what this call writes. Gives the refusal, for whoever types in ``cwd``, or ""."""
     held: list[dict[str, Any]] = []
     for repo, inside in targets_.values():
         found = yield calls.check(who, "", repo, inside)
-        held += [one for one in found["held"] if not one["mine"] and not one["offered"]]
+        held += foreign(found["held"], repo, cwd)
     return refusal(held) if held else ""
 
 
+def foreign(rows: Sequence[dict[str, Any]], repo: Repository, cwd: str) -> list[dict[str, Any]]:
+    """What others hold, each with ``cd`` and ``typed``: how its path is named in a command that is typed in ``cwd``."""
+    here, root = os.path.realpath(cwd), os.path.realpath(repo.root or cwd)
+    within = here == root or here.startswith(os.path.join(root, ""))
+    return [
+        {
+            **one,
+            "cd": "" if within else f"cd {quoted(root)} && ",
+            "typed": quoted(_plain(os.path.relpath(os.path.join(root, one["path"]), here if within else root))),
+        }
+        for one in rows
+        if not one["mine"] and not one["offered"]
+    ]
+
+
+def _plain(path_: str) -> str:
+    return "./" + path_ if path_.startswith("-") else path_  # else it is taken for a flag
+
+
 def refusal(held: list[dict[str, Any]], done: str = "written") -> str:
-    """Why nothing was ``done``, who holds it, until when, and what to do instead."""
+    """Why nothing was ``done``, who holds it (:func:`foreign`), until when, and what to do instead."""
     said = []
     for one in held[:NAMED]:
         reason = f" ({field(one['reason'])})" if one["reason"] else ""
@@ -59,8 +78,11 @@ def refusal(held: list[dict[str, Any]], done: str = "written") -> str:
         said.append(f"{one['path']} is locked by {one['holder']}{reason}, {until}")
     more = f" and {len(held) - NAMED} more" if len(held) > NAMED else ""
     first, channel = held[0], held[0]["channel"] or "CHANNEL"
-    way = f"redischat recover {channel} {first['path']} --reason WHY" if first["lapsed"] else f"redischat lock {channel} {first['path']} --wait 600"
-    return f"redischat: {'; '.join(said)}{more}. Nothing was {done}. Wait for it: {way}; or ask: redischat say {channel} - --to {first['holder']}"
+    way = f"{first['cd']}redischat lock {channel} {first['typed']} --wait 600"
+    if first["lapsed"]:
+        way = f"{first['cd']}redischat recover {channel} {first['typed']} --reason WHY"
+    what = "Take it over" if first["lapsed"] else "Wait for it"
+    return f"redischat: {'; '.join(said)}{more}. Nothing was {done}. {what}: {way}; or ask: redischat say {channel} - --to {first['holder']}"
 
 
 def child(command: str) -> str:

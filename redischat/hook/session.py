@@ -139,6 +139,13 @@ def _unlink(path: str) -> None:
         return
 
 
+def sound(state_dir: str, session: str) -> dict[str, str]:
+    """A session's card, if it says who the session is and how the broker is asked; {} of one that is damaged: it is made anew."""
+    card = known(state_dir, session)
+    reached = card.get("door") or (card.get("sha") and (card.get("socket") or card.get("port")))
+    return card if reached and all(card.get(word) for word in ("agent", "session", "url", "workspace", "keys", "args")) else {}
+
+
 def cards(state_dir: str) -> dict[str, dict[str, str]]:
     """Every session kept here: file name -> card."""
     folder = os.path.join(state_dir, FOLDER)

@@ -9,9 +9,8 @@ import os
 import time
 
 from ..calls import paths, sessions
-from ..calls.call import packed, plain, unpacked
+from ..calls.call import clock, packed, plain, unpacked
 from ..errors import ChatError
-from ..flows.budgets import now_ms
 from ..settings import host, read_pairs, write_pairs
 from ..text import field
 from .session import SEEN, file_name
@@ -118,7 +117,7 @@ def before(who: Caller, repo: Repository, state_dir: str, session: str) -> Flow:
         pass
     look = Look(repo.root, foreign)
     rows = {str(n): " ".join((packed(name), *what)) for n, (name, what) in enumerate(look.files.items())}
-    write_pairs(path, {"whole": "1" if look.whole else "", "began": str((yield now_ms())), **rows})
+    write_pairs(path, {"whole": "1" if look.whole else "", "began": str((yield clock())), **rows})
 
 
 def after(who: Caller, repo: Repository, state_dir: str, session: str) -> Flow:

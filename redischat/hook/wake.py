@@ -18,7 +18,7 @@ POLL_S = 0.02
 CLOSE_S = 5.0
 # Not more: what it runs (codex) needs no secrets of the harness that happened to start it.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
-_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import started; sys.exit(started(sys.argv[4]))"
+_CODE = "import sys; sys.path[:0] = sys.argv[2:4]; from redischat.waker.run import started; sys.exit(started(*sys.argv[4:]))"
 NAME = "redischat-waker"  # as `ps` shows it
 
 
@@ -28,17 +28,18 @@ def folder(state_dir: str) -> str:
 
 
 def lock(state_dir: str, *, shared: bool = False, make: bool = True) -> int | None:
-    """A descriptor that holds the waker's lock; None while a waker has it. ``shared``: only to look, in nobody's way who looks too.
+    """A descriptor that holds the waker's lock; None while a waker has it. ``shared``: only to look, in nobody's way who looks too; nothing is written.
 
-    Without ``make`` its folder must be there: FileNotFoundError.
+    ``shared``, or without ``make``, what it needs must be there: FileNotFoundError.
     """
     try:
         from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
     except ImportError:
         raise Refused(message="there is no waker on native Windows: use WSL") from None
-    if make:
+    if make and not shared:
         os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
-    descriptor = os.open(os.path.join(folder(state_dir), "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    path = os.path.join(folder(state_dir), "lock")
+    descriptor = os.open(path, os.O_RDONLY) if shared else os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         flock(descriptor, (LOCK_SH if shared else LOCK_EX) | LOCK_NB)
     except BlockingIOError:
@@ -49,9 +50,10 @@ def lock(state_dir: str, *, shared: bool = False, make: bool = True) -> int | No
 
 def running(state_dir: str) -> bool:
     """Does a waker hold the lock?"""
-    if not os.path.isdir(folder(state_dir)):
+    try:
+        held = lock(state_dir, shared=True)
+    except FileNotFoundError:
         return False
-    held = lock(state_dir, shared=True)
     if held is None:
         return True
     os.close(held)
@@ -75,17 +77,25 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def start(state_dir: str) -> bool:
-    """Let one start, detached, if none runs or an older one does (which it asks to make room). Gives whether one was started. Waits for nothing."""
+    """Let one start, detached, if none runs or an older one does (which it asks to make room). Gives whether one was started. Waits for nothing.
+
+    It is given the lock: from now on one runs, and who asks it to close now is heard.
+    """
     found = status(state_dir)
     if found and not older(found.get("version", "")):
         return False
     import subprocess  # 7 ms, paid by the one session that finds no waker
 
-    os.makedirs(folder(state_dir), mode=0o700, exist_ok=True)
-    words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir]
+    held = lock(state_dir)
+    given = () if held is None else (held,)
+    words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir, *map(str, given)]
     env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(["/bin/sh", "-c", '"$@" &', "sh", *words], **nothing, start_new_session=True, cwd="/", env=env, check=False)  # type: ignore[call-overload]
+    try:
+        subprocess.run(["/bin/sh", "-c", '"$@" &', "sh", *words], **nothing, pass_fds=given, start_new_session=True, cwd="/", env=env, check=False)  # type: ignore[call-overload]
+    finally:
+        if held is not None:
+            os.close(held)
     return True
 
 
@@ -103,24 +113,20 @@ def ask_to_close(state_dir: str) -> None:
     write_pairs(os.path.join(folder(state_dir), "close"), {"by": __version__})
 
 
-def closed(state_dir: str, seconds: float = CLOSE_S) -> bool:
-    """Whether none runs any more, in time."""
-    end = time.monotonic() + seconds
+def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
+    """Ask the running one to close, and wait until it has. Gives whether none runs any more.
+
+    One that was just starting takes the place of the one that closed, and its request with it: it is asked, too.
+    """
+    path, end = os.path.join(folder(state_dir), "close"), time.monotonic() + seconds
     while running(state_dir):
         if time.monotonic() > end:
-            return False
+            return False  # it is still to be heard
+        if not os.path.exists(path):
+            ask_to_close(state_dir)
         time.sleep(POLL_S)
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return True  # as nearly always: it was heard
     return True
-
-
-def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
-    """Ask the running one to close, and wait until it has. Gives whether none runs any more."""
-    if running(state_dir):
-        ask_to_close(state_dir)
-    done = closed(state_dir, seconds)
-    if done:  # else it is still to be heard
-        try:
-            os.unlink(os.path.join(folder(state_dir), "close"))
-        except FileNotFoundError:
-            return True  # as nearly always: it was heard
-    return done

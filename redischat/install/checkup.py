@@ -46,7 +46,7 @@ class Ground:
         clock = plain("TIME", read=lambda found: int(found[0]) * 1000 + int(found[1]) // 1000)
         self.now, self.seats, self.names, self.heads = wire.pipe([clock, sessions.every(keys), agents.everybody(keys), channels.heads(keys)])
         self.info = self._info(wire)
-        self.rights = Rights(wire, looks=looks)
+        self.rights = Rights(wire, keys, looks=looks)
         self.cards = cards.cards(settings.state_dir)
 
     def _runs(self, wire: Wire) -> bool:
@@ -137,15 +137,27 @@ def _bell(ground: Ground, session: str, seat: dict[str, Any], this: str) -> Chec
     if seat["host"] != host():
         return Check("doorbell", NOTE, f"{this} runs on {seat['host']}: it is rung there")
     if not card:
-        return Check("doorbell", WRONG, f"{this} has no card in {state_dir}: nobody rings it", START)
+        return _unknown(ground, seat, f"{this} has no card in {state_dir}")
     if card.get("wake") == "wait":
         return _waited(seat, this, cards.waiting(state_dir, session))
     if card.get("http") or seat["harness"] == "codex":
         return Check("doorbell", OK, f"{this} is rung {'at ' + card['http'] if card.get('http') else 'by codex queue'}")
     if seat["harness"] in ("claude", "opencode"):
         there = os.path.exists(cards.bell_of(state_dir, session))
-        return Check("doorbell", OK if there else WRONG, f"{this} watches a file, which is {'there' if there else 'gone'}", "" if there else START)
+        return Check(
+            "doorbell",
+            OK if there else WRONG,
+            f"{this} watches a file, which is {'there' if there else 'gone'}",
+            "" if there else detect.AGAIN[seat["harness"]],
+        )
     return Check("doorbell", NOTE, f"{this}: nothing wakes an idle session of {seat['harness']}. Wait by hand: redischat wait")
+
+
+def _unknown(ground: Ground, seat: dict[str, Any], said: str) -> Check:
+    """A session of this host that no file here knows."""
+    if ground.now - max(seat["active_ms"], seat["beat_ms"]) > sessions.BEAT_LIVE_MS:
+        return Check("doorbell", NOTE, f"{said} and gives no sign: most likely it is over")
+    return Check("doorbell", WRONG, f"{said}: nobody rings it", detect.AGAIN.get(seat["harness"], START))
 
 
 def _waited(seat: dict[str, Any], this: str, count: int) -> Check:

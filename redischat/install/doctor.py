@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from shlex import quote
 
 from .. import __version__
 from ..hook import fired
@@ -57,6 +58,23 @@ def place(settings: Settings) -> Iterator[Check]:
     for warning in settings.warnings:
         yield Check("address", WRONG, warning, "redischat whoami")
     yield Check("project", OK, f"{settings.home} ({settings.sources['project']})")
+
+
+def disk(settings: Settings) -> Iterator[Check]:
+    """Whether this user's state can be written: without it no session is known to its hooks."""
+    at = settings.state_dir
+    while not os.path.exists(at):
+        at = os.path.dirname(at)
+    if not os.access(at, os.W_OK | os.X_OK):
+        yield Check(
+            "state", WRONG, f"{told(settings.state_dir)} may not be written: hooks and wakes do not work. Make it writable for you, or set REDISCHAT_STATE"
+        )
+    elif hasattr(os, "statvfs") and not os.statvfs(at).f_bavail:
+        yield Check(
+            "state", WRONG, f"the disk of {told(settings.state_dir)} is full: sessions that start now are told nothing. Make room", f"df -h {quote(at)}"
+        )
+    else:
+        yield Check("state", OK, f"{told(settings.state_dir)} can be written")
 
 
 def program(wiring: Wiring) -> Iterator[Check]:
@@ -173,7 +191,8 @@ def runs(wiring: Wiring) -> Iterator[Check]:
 
 def clients(project: Project, wiring: Wiring) -> list[str]:
     """The harnesses to look at: those that this shell runs in, that are wired, or that setup was told of; else those of another worktree, else on the PATH."""
-    known = {*detect.inside(wiring.env), *wiring.ours(), *project.harnesses}
+    theirs = set(project.counted).difference(project.harnesses) if project.noted else set()  # in this user's home for the sake of other projects
+    known = {*detect.inside(wiring.env), *wiring.ours(not_home=theirs), *project.harnesses}
     if not known and not project.noted:
         known = {client for one in project.siblings() for client in one["harnesses"]} or set(wiring.clients)
     return [client for client in detect.SIGNS if client in known]

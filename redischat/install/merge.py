@@ -84,9 +84,9 @@ def apply(plan: Plan) -> Plan:
         if read(plan.real) != plan.before and plan.again:
             plan = plan.again()
         if plan.after == plan.before:
-            _remembered(plan, "", [])
+            _remembered(plan, "", 0)
             return plan
-        folders = _missing(os.path.dirname(plan.real)) if plan.after is not None else []
+        folders = _missing(os.path.dirname(plan.real)) if plan.after is not None else 0
         _may_be_written(plan)
         backup = _backed_up(plan)
         if _written(plan):
@@ -236,7 +236,7 @@ def _backed_up(plan: Plan) -> str:
         raise CannotKeep(path=told(folder), why=error.strerror or str(error), remedy=OTHER_STATE) from error
 
 
-def _remembered(plan: Plan, backup: str, folders: list[str]) -> None:
+def _remembered(plan: Plan, backup: str, folders: int) -> None:
     """An install with what was there before the first; an uninstall forgotten, with the folders that install had made."""
     if plan.facts is None:
         record.forget(plan.state_dir, plan.real, folders=plan.after is None)
@@ -247,7 +247,7 @@ def _remembered(plan: Plan, backup: str, folders: list[str]) -> None:
     facts = {
         "path": told(plan.real),
         "made": "yes" if plan.made or (past.get("made") and not first) else "",
-        "folders": "\t".join(folders) if first else past.get("folders", ""),
+        "folders": str(folders) if first else past.get("folders", ""),
         "kept": " ".join(plan.kept),
         "backup": backup if first else past.get("backup", "") if same else "",
         "original": record.digest(plan.before) if first else past.get("original", "") if same else "",
@@ -256,10 +256,9 @@ def _remembered(plan: Plan, backup: str, folders: list[str]) -> None:
     record.remember(plan.state_dir, plan.real, facts | plan.facts)
 
 
-def _missing(folder: str) -> list[str]:
-    """The folders that are to be made for a file, outermost first."""
-    found: list[str] = []
+def _missing(folder: str) -> int:
+    """How many folders are to be made for a file: this one, and those above it."""
+    count = 0
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        found.insert(0, folder)
-        folder = os.path.dirname(folder)
-    return found
+        count, folder = count + 1, os.path.dirname(folder)
+    return count

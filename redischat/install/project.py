@@ -93,6 +93,15 @@ class Project:
         there = [one for one in notes if one.get("project", self.home) != self.home and os.path.exists(os.path.join(one["project"], CONFIG))]
         return [{**one, "harnesses": one.get("harnesses", "").split()} for one in there]
 
+    @property
+    def counted(self) -> dict[str, list[str]]:
+        """Client -> the other projects that setup wired it for: what lies in this user's own file serves them, too."""
+        found: dict[str, list[str]] = {}
+        for one in self.others():
+            for client in one["harnesses"]:
+                found.setdefault(client, []).append(one["project"])
+        return found
+
     def siblings(self) -> list[dict[str, Any]]:
         """Those of them that are other worktrees of this clone."""
         mine = self._clone(self.folder)

@@ -18,7 +18,7 @@ NEEDED = ("client", "path", "tick", "scripts", "after")  # a stamp without these
 def stamp(state_dir: str, real: str) -> dict[str, str] | None:
     """What is remembered of our install into the file ``real``; None when nothing is, or when it is not whole.
 
-    ``client path python tick version scripts checkout at``, and for uninstall ``made folders kept backup original after``.
+    ``client path python tick version scripts checkout at``, and for uninstall ``made folders`` (how many above the file) ``kept backup original after``.
     """
     facts = read_pairs(_place(state_dir, real))
     return facts if all(facts.get(key) for key in NEEDED) else None
@@ -34,8 +34,9 @@ def remember(state_dir: str, real: str, facts: Mapping[str, str]) -> None:
 
 def forget(state_dir: str, real: str, *, folders: bool) -> None:
     """Drop what is remembered; ``folders``: and the folders that install had made, where they are empty."""
-    made = (stamp(state_dir, real) or {}).get("folders", "") if folders else ""
-    for folder in reversed(made.split("\t")):
+    made, folder = (stamp(state_dir, real) or {}).get("folders", "") if folders else "", real
+    for _ in range(int(made) if made.isdecimal() else 0):
+        folder = os.path.dirname(folder)
         try:
             os.rmdir(folder)
         except OSError:

@@ -13,8 +13,9 @@ from ..flows import channels as rooms_of
 from ..hook import fired, keep, reload, wake
 from ..hook import session as cards
 from ..settings import redacted
-from . import CLIENTS, ignore
+from . import ignore
 from .project import Project
+from .wiring import served
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,16 +112,11 @@ class Takedown:
         if not self.whole:
             return []
         wiring.clients = wiring.ours()
-        needed = {client for one in self.project.others() for client in one["harnesses"]}
-        home = [wiring.target(client, "user") for client in needed]
-        return [one for one in wiring.plans(remove=True) if one.changes and one.path not in home]
+        return wiring.removals(self.project.counted, all_=False)
 
     def served(self) -> list[str]:
-        """The clients whose MCP server goes, too: one for all projects of this user stays where others count on it."""
-        if not self.whole:
-            return []
-        needed = {client for one in self.project.others() for client in one["harnesses"]}
-        return [client for client in CLIENTS if client == "claude" or client not in needed]
+        """The clients whose MCP server goes, too."""
+        return served(self.project.counted) if self.whole else []
 
     def lies(self) -> list[str]:
         """What else would go, as sentences."""

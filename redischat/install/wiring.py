@@ -14,7 +14,7 @@ from .status import plugin_enabled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from ..settings import Settings
@@ -79,6 +79,18 @@ class Wiring:
             )
         return found
 
+    def removals(self, counted: Mapping[str, Sequence[str]], *, all_: bool) -> list[Plan]:
+        """The end of our hooks. This user's own file of a client that other projects count on (:attr:`.Project.counted`) stays, unless ``all_``: a plan without changes, which says so."""
+        found = [one for one in self.plans(remove=True) if one.changes]
+        for one in [one for one in found if one.client in counted and one.path == self.target(one.client, "user")]:
+            projects = ", ".join(counted[one.client])
+            if all_:
+                one.warnings.append(f"{projects} counted on it, too: redischat install --harness {one.client}")
+                continue
+            one.changes, one.after = [], one.before
+            one.warnings = [f"it stays: {projects} counts on it. All the same: redischat uninstall --harness {one.client}"]
+        return found
+
     def status(self, client: str) -> Status:
         """What is registered for a client: in the scope that was asked for, else in the first that has something of ours."""
         found = [self._status(client, scope) for scope in ([self.scope_of(client)] if self.scope else scopes(client))]
@@ -93,11 +105,11 @@ class Wiring:
             text=self._common["text"], waiter=self.waiter,
         )  # fmt: skip
 
-    def ours(self) -> list[str]:
-        """The clients with something of ours in any of the files that they would read here."""
+    def ours(self, *, not_home: Collection[str] = ()) -> list[str]:
+        """The clients with something of ours in any of the files that they would read here; of those in ``not_home``, this user's own file aside."""
         found = []
         for client in CLIENTS:
-            files = [self.target(client, scope) for scope in scopes(client)]
+            files = [self.target(client, scope) for scope in scopes(client) if scope != "user" or client not in not_home]
             if any(installed(client, file, self.python, self.tick, state_dir=self.settings.state_dir).registered for file in files):
                 found.append(client)
         return found
@@ -119,6 +131,11 @@ class Wiring:
     def _common(self) -> dict[str, Any]:
         with open(os.path.join(os.path.dirname(self.tick), "opencode.js"), encoding="utf-8") as file:
             return {"state_dir": self.settings.state_dir, "text": file.read(), "env": self.env, "waiter": self.waiter}
+
+
+def served(counted: Collection[str]) -> list[str]:
+    """The clients whose MCP server may go from here: one for all projects of this user stays where others count on it."""
+    return [client for client in CLIENTS if client == "claude" or client not in counted]
 
 
 def chosen(given: str | None, env: Mapping[str, str]) -> tuple[list[str], str]:

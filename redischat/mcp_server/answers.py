@@ -36,7 +36,7 @@ class Answer:
 def record_of(tool: Tool, found: Any, skip: int) -> dict[str, Any]:
     """What a verb gave, as one record: fields that say nothing are left out, lists are lists."""
     if isinstance(found, list):
-        found = {tool.rows: [one if isinstance(one, str) else dumped(one) for one in found]}
+        found = {tool.rows: [one if isinstance(one, (str, dict)) else dumped(one) for one in found]}
     elif isinstance(found, str):
         found = {tool.gives[0]: found}
     record: dict[str, Any] = found if isinstance(found, dict) else dumped(found)

@@ -39,7 +39,7 @@ class Door:
     """Who may come in: the token (none on the loopback alone), and the names by which the server may be called.
 
     Raises:
-        Usage: the token cannot be read, is short, or is in two places.
+        Usage: the token cannot be read or is short.
     """
 
     def __init__(self, token_file: str | None, allow_host: str | None, env: Mapping[str, str]) -> None:

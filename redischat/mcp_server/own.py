@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from .. import names
 from ..aio.budgets import PER_S
 from ..calls.tasks import LEASE_S
-from ..errors import TimedOut, Usage
+from ..errors import ChatError, TimedOut, Usage
 from ..errors.tasks import NothingReady
+from ..models import Task
 from .answers import dumped
 from .reading import WAIT_S
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..aio.client import AsyncClient
-    from ..models import Budget, Channel, Lease, PathLock, Task
+    from ..models import Budget, Lease, PathLock
     from .request import Request
 
 
@@ -32,9 +33,10 @@ async def say(
     return {name: value for name, value in dumped(found).items() if value not in ([], 0) and name != "reach"}
 
 
-async def channels(chat: AsyncClient, *, all: bool = False) -> list[Channel]:  # noqa: A002 - the flag's name
-    """The channels; the closed ones too, if ``all``."""
-    return [one for one in await chat.channels() if all or not one.closed]
+async def channels(chat: AsyncClient, *, all: bool = False) -> list[dict[str, Any]]:  # noqa: A002 - the flag's name
+    """The channels; the closed ones too, if ``all``. House rules are told to whoever joins: nine of them would fill an answer."""
+    found = [dumped(one) for one in await chat.channels() if all or not one.closed]
+    return [{name: value for name, value in one.items() if not name.startswith("briefing")} for one in found]
 
 
 async def budget(
@@ -97,12 +99,27 @@ async def lock(
     )  # fmt: skip
 
 
-async def task_next(chat: AsyncClient, channel: str, *, claim: bool = False, ttl: float = LEASE_S) -> Lease | Task | dict[str, Any]:
+async def task_next(chat: AsyncClient, channel: str, *, claim: bool = False, ttl: float = LEASE_S) -> Task | dict[str, Any]:
     """The best task that can be started; that there is none is no refusal."""
     try:
-        return await chat.task_next(channel, claim=claim, ttl=ttl)
+        found = await chat.task_next(channel, claim=claim, ttl=ttl)
     except NothingReady as none:
         return {"channel": channel, "nothing_ready": True, "next": none.sentence()}
+    return found if isinstance(found, Task) else await _with_work(chat, found)
+
+
+async def task_claim(chat: AsyncClient, channel: str, task: str, *, ttl: float = LEASE_S, steal_expired: bool = False) -> dict[str, Any]:
+    """Take a named task, or renew it."""
+    return await _with_work(chat, await chat.task_claim(channel, task, ttl=ttl, steal_expired=steal_expired))
+
+
+async def _with_work(chat: AsyncClient, lease: Lease) -> dict[str, Any]:
+    """A lease, and what there is to do under it: no other tool of the default sets shows one task."""
+    try:
+        task = await chat.task_show(lease.channel, lease.id)
+    except ChatError:  # it is taken all the same
+        return dumped(lease)
+    return {**dumped(lease), "title": task.title, "acceptance": task.acceptance}
 
 
 async def task_wait(chat: AsyncClient, channel: str, task: str, *, call: Request, status: str = "done", timeout: float = WAIT_S) -> Task | dict[str, Any]:  # noqa: ASYNC109 - the verb's own

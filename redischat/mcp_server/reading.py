@@ -37,12 +37,11 @@ async def read(
 ) -> Answer:  # fmt: skip
     """What is new; with ``since`` a transcript."""
     rooms = [room(channel)] if channel else []
-    if limit is not None and limit < 1:
-        raise Usage(message="a limit is at least 1")
+    names.whole(1, limit=limit)
     if since is not None or audits or since_summary:
         if not rooms:
             raise Usage(message="which channel? A transcript is of one: give channel")
-        return await transcript(chat, rooms[0], Part(since=since or 0, limit=limit, offset=max(0, offset), audits=audits, summary=since_summary))
+        return await transcript(chat, rooms[0], Part(since=since or 0, limit=limit, offset=offset, audits=audits, summary=since_summary))
     limits = reading.Limits(min(limit or COUNT, COUNT), BODIES)
     flow = reading.read(chat.seat(), rooms, fresh(6), limits, time.monotonic, "hear" if mine else "read")
     return await _handed(chat, flow, rooms, "nothing new")

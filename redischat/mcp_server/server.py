@@ -102,7 +102,7 @@ async def call_tool(place: Place, tools: dict[str, Tool], context: Any, params: 
 
 async def _performed(place: Place, tool: Tool, arguments: dict[str, Any], context: Any) -> tuple[CallToolResult, Held | None]:
     given = tool.checked(arguments)
-    skip = max(0, given.pop(SKIP, 0))
+    skip = given.pop(SKIP, 0)
     chat = place.client()
     held = None
     try:

@@ -21,8 +21,8 @@ _ROWS = (
     Tool("leave", Chat.leave, "Leave a channel; the last one out closes it.", models.Left, hides=("ask",)),
     # coordinate
     Tool("task_create", Chat.task_create, "Put a task on a channel's board.", models.TaskCreated, hides=("branch", "owner", "task", "files_hint")),
-    Tool("task_next", own.task_next, "The best task that can be started now; claim=true takes it: one winner.", ("id", "token", "nothing_ready", "next")),
-    Tool("task_claim", Chat.task_claim, "Take a task for ttl seconds (300), or renew yours.", models.Lease),
+    Tool("task_next", own.task_next, "The best task that can be started now; claim=true takes it: one winner.", ("id", "title", "token", "nothing_ready", "next")),
+    Tool("task_claim", own.task_claim, "Take a task for ttl seconds (300), or renew yours.", ("id", "title", "token")),
     Tool("task_done", Chat.task_done, "It is done; frees what waited for it.", models.TaskMoved, hides=("token",)),
     Tool("task_release", Chat.task_release, "Give a task back, undone.", models.TaskMoved, hides=("token",)),
     Tool("lock", own.lock, "Lock files or folders before you edit them: all or none; again renews. wait: stand in line, up to 50 s.", models.PathLock, hides=("glob", "steal_expired", "repo")),

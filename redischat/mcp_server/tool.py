@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from .. import names
 from ..errors import Usage
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Tool:
         }  # fmt: skip
         if kind == "array" and isinstance(value, str):
             return [value]
+        if kind == "integer" and fits[kind]:
+            names.whole(**{name: value})
         if not fits[kind]:
             raise Usage(message=f"{self.name}: {name!r} is {SAID[kind]}, not {type(value).__name__}")
         return value

@@ -10,7 +10,7 @@ from .events import CapabilityEvent, Event, StatusEvent
 from .messages import Ack, FullReceipt, History, Message, Messages, Note, Owed, Pending, PendingMessage, Preview, Reading, Receipt
 from .orchestration import Gathered, Happening, Meeting
 from .paths import HeldLock, InLine, LockedPath, Locks, PathCheck, PathHolder, PathLock, PathWaiter, TakenOver, Unlocked, UnlockedPath
-from .record import Audience, Record
+from .record import Audience, InHand, Record
 from .sessions import Present, Reach, Session, Wake
 from .state import Blocker, Compacted, Decision, Evidence, HeldPaths, Holding, OpenTask, State
 from .tasks import BoardRepaired, Claim, Claimed, Lease, LockedFile, Task, TaskChanged, TaskCreated, TaskList, TaskMoved, Unclaimed, Waits
@@ -45,6 +45,7 @@ __all__ = [
     "Holding",
     "Identity",
     "Imported",
+    "InHand",
     "InLine",
     "Invitation",
     "Lease",

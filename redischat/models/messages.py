@@ -111,7 +111,7 @@ class Reading(Messages):
 
 
 class History(Messages):
-    """A transcript or a part of it: a sequence of messages, and how many older ones there are."""
+    """A transcript or a part of it: a sequence of messages, and how many older ones are still there."""
 
     channel: str
     last_seq: int

@@ -11,7 +11,23 @@ from _sha1 import sha1  # type: ignore[import-not-found]  # hashlib costs 3 ms
 from ..errors import NoIdentity, SpeakAsYourself, TwoIdentities
 from .place import Place, redacted
 
-__all__ = ["CONFIG", "DEFAULT_WORKSPACE", "SEVERAL", "Binding", "Place", "Settings", "digest", "here", "host", "read_pairs", "redacted", "told", "write_pairs"]
+__all__ = [
+    "CONFIG",
+    "DEFAULT_WORKSPACE",
+    "SESSION_BY",
+    "SEVERAL",
+    "Binding",
+    "Place",
+    "Settings",
+    "cwd",
+    "digest",
+    "here",
+    "host",
+    "read_pairs",
+    "redacted",
+    "told",
+    "write_pairs",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +36,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WORKSPACE = "default"
 CONFIG = os.path.join(".redischat", "config")
+SESSION_BY = ("CLAUDE_CODE_SESSION_ID", "REDISCHAT_SESSION", "GEMINI_SESSION_ID")  # which says of which session a shell is; the first counts
 SEVERAL = "more than one here: "  # where a name comes from, when none does
 
 
@@ -69,7 +86,7 @@ class Settings:
         self.embedded = "unix://" + os.path.join(self.state_dir, "broker", "s")
         self.url = self._pick("url", flags.get("url"), "REDISCHAT_URL", config, self.embedded, "the embedded broker of this user")
         self.workspace = self._pick("workspace", flags.get("workspace"), "REDISCHAT_WORKSPACE", config, DEFAULT_WORKSPACE, "default")
-        self.session_id = told(env.get("CLAUDE_CODE_SESSION_ID") or env.get("REDISCHAT_SESSION") or env.get("GEMINI_SESSION_ID") or "")
+        self.session_id = told(next(filter(None, map(env.get, SESSION_BY)), ""))
         self.session = self.session_id or f"shell@{host()}:{self.home}"
         self.bindings = self._bindings()
         self.wished = config.get("agent", "")
@@ -168,11 +185,15 @@ class Settings:
 
 def here(flags: Mapping[str, Any]) -> Settings:
     """The settings of this process, also of one whose directory was removed under it."""
+    return Settings(flags, os.environ, cwd())
+
+
+def cwd() -> str:
+    """What relative paths are relative to; also where the directory was removed."""
     try:
-        cwd = os.getcwd()
+        return os.getcwd()
     except FileNotFoundError:
-        cwd = os.environ.get("PWD") or os.sep
-    return Settings(flags, os.environ, cwd)
+        return os.environ.get("PWD") or os.sep
 
 
 def note_of(state_dir: str, home: str) -> str:

@@ -113,6 +113,18 @@ class Place:
         one.kind, one.seeds = "", [node]
         return one
 
+    def alone(self, node: Node) -> Place:
+        """The same, shown by its own address: where several are asked and one may fail."""
+        one = self.at(node)
+        one.path = ""
+        one.shown = f"{'rediss' if self.tls else 'redis'}://{one.name}"
+        return one
+
+    @property
+    def name(self) -> str:
+        """This server's address, for people."""
+        return self.path or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
     def watcher(self, node: Node) -> Place:
         """One of its sentinels, which have a login of their own."""
         one = self.at(node)

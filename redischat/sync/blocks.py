@@ -12,7 +12,7 @@ from ..errors.broker import NotDurable
 from ..flows import fields
 from ..flows import paths as locking
 from ..flows import tasks as board
-from ..models import PathLock, Task
+from ..models import InHand, PathLock, Task
 from ..text import inert
 from .errand import drive
 from .renewal import Keeping
@@ -45,7 +45,7 @@ class Hold:
         return drive(self.connection, self._wrapped(flow))
 
 
-class Locked(PathLock):
+class Locked(InHand, PathLock):
     """Paths that the caller holds now, as :class:`PathLock` says.
 
     As a block, ``with chat.lock(...) as lock``, they are renewed until its end and let go of there. ``lost`` is set if they became somebody else's
@@ -77,8 +77,8 @@ class Locked(PathLock):
         hold.connection.run(paths.renew(hold.who, hold.channel, [(one, "") for one in ids], hold.ms, once=Once(), quiet=True))
 
     def __enter__(self) -> Self:
-        self._blocks.update(self._ids)
         self._keeping.start()
+        self._blocks.update(self._ids)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -99,7 +99,7 @@ class Locked(PathLock):
             _tell(error, refused)
 
 
-class Work(Task):
+class Work(InHand, Task):
     """A task in hand, as :class:`Task` says, for one block: ``with chat.claim_task("board") as task``.
 
     Its lease is renewed until the end of the block. A clean end is done; an error gives it back with the error as reason, or blocks it (``on_error``);

@@ -43,6 +43,7 @@ class Channels(Seat):
             ChannelClosed: reopen it first.
             BadName, BadText, TooLarge: nothing was changed.
         """
+        names.whole(max_messages=max_messages, since=since)
         wanted = flows.Wanted(
             topic=names.line("topic", topic), briefing=names.briefing(briefing), broadcast=broadcast, max_messages=max_messages,
             members=listed(members) if members else (), since=since,
@@ -73,9 +74,9 @@ class Channels(Seat):
         return self.open(channel, topic=topic, briefing=briefing, broadcast=broadcast, max_messages=max_messages, members=members, since=since, idem=idem)
 
     @overload
-    def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
-    @overload
     def leave(self, channel: str, *, ask: Literal[False] = False, idem: str | None = None) -> Left: ...
+    @overload
+    def leave(self, channel: str, *, ask: Literal[True], idem: str | None = None) -> FullReceipt: ...
     def leave(self, channel: str, *, ask: bool = False, idem: str | None = None) -> Left | FullReceipt:
         """Leave: the others are told, what is owed is forgiven, the last one out closes the channel. ``ask`` only asks who still needs the agent.
 
@@ -108,6 +109,7 @@ class Channels(Seat):
             CapUsed: the cap is not above what was said already.
             NoChannel: there is none of that name.
         """
+        names.whole(max_messages=max_messages)
         return Reopened.model_validate(self._drive(flows.reopen(self._me(), room(channel), max_messages, Once(idem))))
 
     def delete(self, channel: str, *, yes: bool = False, idem: str | None = None) -> Deleted:
@@ -168,6 +170,7 @@ class Channels(Seat):
         Raises:
             NoChannel, NotMember: nothing was changed.
         """
+        names.whole(messages=messages)
         return Retained.model_validate(self._drive(flows.retain(self._me(), room(channel), messages, yes=yes)))
 
     def recover_pending(self, channel: str) -> Repaired:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from .agents import Agents
 from .budgets import Budgets
@@ -16,6 +17,12 @@ from .presence import Presence
 from .state import Standing
 from .transcripts import Transcripts
 from .users import Users
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Rest = ParamSpec("Rest")
+Given = TypeVar("Given")
 
 
 class Client(
@@ -49,30 +56,41 @@ class Room:
 
     def __init__(self, chat: Client, name: str) -> None:
         self.chat, self.name = chat, name
-        self.open, self.join, self.leave = partial(chat.open, name), partial(chat.join, name), partial(chat.leave, name)
-        self.close, self.reopen, self.delete = partial(chat.close, name), partial(chat.reopen, name), partial(chat.delete, name)
-        self.mode, self.briefing, self.invite = partial(chat.mode, name), partial(chat.briefing, name), partial(chat.invite, name)
-        self.budget, self.budgets = partial(chat.budget, name), partial(chat.budgets, name)
-        self.roster, self.retain, self.recover_pending = partial(chat.roster, name), partial(chat.retain, name), partial(chat.recover_pending, name)
-        self.post, self.say, self.ack = partial(chat.post, name), partial(chat.say, name), partial(chat.ack, name)
-        self.read, self.peek, self.history = partial(chat.read, name), partial(chat.peek, name), partial(chat.history, name)
-        self.pending, self.wait = partial(chat.pending, name), partial(chat.wait, name)
-        self.listen, self.take, self.export = partial(chat.listen, name), partial(chat.take, name), partial(chat.export, name)
-        self.claim, self.unclaim, self.claims = partial(chat.claim, name), partial(chat.unclaim, name), partial(chat.claims, name)
-        self.task_create, self.task_update, self.task_wait = partial(chat.task_create, name), partial(chat.task_update, name), partial(chat.task_wait, name)
-        self.task_list, self.task_show, self.task_next = partial(chat.task_list, name), partial(chat.task_show, name), partial(chat.task_next, name)
-        self.task_claim, self.task_renew, self.task_recover = partial(chat.task_claim, name), partial(chat.task_renew, name), partial(chat.task_recover, name)
-        self.task_done, self.task_release, self.task_block = partial(chat.task_done, name), partial(chat.task_release, name), partial(chat.task_block, name)
-        self.task_cancel, self.task_reopen, self.task_graph = partial(chat.task_cancel, name), partial(chat.task_reopen, name), partial(chat.task_graph, name)
-        self.task_recover_pending = partial(chat.task_recover_pending, name)
-        self.lock, self.check, self.unlock = partial(chat.lock, name), partial(chat.check, name), partial(chat.unlock, name)
-        self.renew, self.locks, self.recover = partial(chat.renew, name), partial(chat.locks, name), partial(chat.recover, name)
-        self.event_post, self.event_read = partial(chat.event_post, name), partial(chat.event_read, name)
-        self.state, self.compact = partial(chat.state, name), partial(chat.compact, name)
-        self.claim_task, self.ask = partial(chat.claim_task, name), partial(chat.ask, name)
-        self.gather, self.barrier = partial(chat.gather, name), partial(chat.barrier, name)
-        self.events = partial(chat.events, name)
+        self.open, self.join, self.leave = _here(chat.open, name), _here(chat.join, name), _told(partial(chat.leave, name))
+        self.close, self.reopen, self.delete = _here(chat.close, name), _here(chat.reopen, name), _here(chat.delete, name)
+        self.mode, self.briefing, self.invite = _here(chat.mode, name), _here(chat.briefing, name), _here(chat.invite, name)
+        self.budget, self.budgets = _here(chat.budget, name), _here(chat.budgets, name)
+        self.roster, self.retain, self.recover_pending = _here(chat.roster, name), _here(chat.retain, name), _here(chat.recover_pending, name)
+        self.post, self.say, self.ack = _told(partial(chat.post, name)), _told(partial(chat.say, name)), _here(chat.ack, name)
+        self.read, self.peek, self.history = _here(chat.read, name), _here(chat.peek, name), _here(chat.history, name)
+        self.pending, self.wait = _here(chat.pending, name), _here(chat.wait, name)
+        self.listen, self.take, self.export = _here(chat.listen, name), _here(chat.take, name), _here(chat.export, name)
+        self.claim, self.unclaim, self.claims = _here(chat.claim, name), _here(chat.unclaim, name), _here(chat.claims, name)
+        self.task_create, self.task_update, self.task_wait = _here(chat.task_create, name), _here(chat.task_update, name), _here(chat.task_wait, name)
+        self.task_list, self.task_show, self.task_next = _here(chat.task_list, name), _here(chat.task_show, name), _here(chat.task_next, name)
+        self.task_claim, self.task_renew, self.task_recover = _here(chat.task_claim, name), _here(chat.task_renew, name), _here(chat.task_recover, name)
+        self.task_done, self.task_release, self.task_block = _here(chat.task_done, name), _here(chat.task_release, name), _here(chat.task_block, name)
+        self.task_cancel, self.task_reopen, self.task_graph = _here(chat.task_cancel, name), _here(chat.task_reopen, name), _here(chat.task_graph, name)
+        self.task_recover_pending = _here(chat.task_recover_pending, name)
+        self.lock, self.check, self.unlock = _here(chat.lock, name), _here(chat.check, name), _here(chat.unlock, name)
+        self.renew, self.locks, self.recover = _here(chat.renew, name), _here(chat.locks, name), _here(chat.recover, name)
+        self.event_post, self.event_read = _here(chat.event_post, name), _here(chat.event_read, name)
+        self.state, self.compact = _here(chat.state, name), _here(chat.compact, name)
+        self.claim_task, self.ask = _here(chat.claim_task, name), _here(chat.ask, name)
+        self.gather, self.barrier = _here(chat.gather, name), _here(chat.barrier, name)
+        self.events = _here(chat.events, name)
 
     def as_(self, agent: str, *, token: str | None = None) -> Room:
         """The same channel for another agent of this program."""
         return Room(self.chat.as_(agent, token=token), self.name)
+
+
+def _here(verb: Callable[Concatenate[str, Rest], Given], name: str) -> Callable[Rest, Given]:
+    """A verb with its channel filled in, and all that it says of itself."""
+    return _told(partial(verb, name))
+
+
+def _told(made: partial[Given]) -> partial[Given]:
+    """So that ``help`` tells of the verb. By itself it is for verbs that give one of two things: typed by :func:`_here` they would take what gives the first."""
+    made.__doc__ = made.func.__doc__
+    return made

@@ -68,11 +68,12 @@ def heeding(answer: Any, seconds: float = ANSWER_S) -> Any:
 
 
 class Connection:
-    """The way through redis clients to their broker. ``shown`` is the URL without password; ``revive`` is called when nobody answers (it may start the broker)."""
+    """The way through redis clients to their broker. ``shown`` is the URL without password, ``place`` the URL taken apart, if it is known; ``revive`` is called when nobody answers (it may start the broker)."""
 
-    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None) -> None:
+    def __init__(self, make: Callable[[], Redis], shown: str, revive: Callable[[], object] | None = None, place: Place | None = None) -> None:
         self._pool = Pool(make)
-        self.shown, self._revive = shown, revive
+        self.shown, self._revive, self.place = shown, revive, place
+        self._lent: dict[Callable[[], None], object] = {}
 
     def node(self) -> At:
         """The server that is to be asked now."""
@@ -92,9 +93,9 @@ class Connection:
         """For how many seconds a verb asks again."""
         return RETRY_S
 
-    def masters(self) -> list[Connection]:
-        """A connection to each server that holds keys."""
-        return [self]
+    def watched(self) -> Any:
+        """The replicas that a sentinel knows, where there are sentinels."""
+        return ()
 
     def run(self, call: Call) -> Any:
         """Send one call; its answer, or the error that it stands for."""
@@ -187,8 +188,18 @@ class Connection:
         if patience.spent(self.limit()):
             raise Unreachable(url=self.shown, why=broke(error, str(error) or "no answer in time", tls=self.shown.startswith("rediss"))) from error
 
+    def lend(self, give_back: Callable[[], None]) -> None:
+        """Somebody has something in hand; if it is still there when this is disconnected, ``give_back`` is called before."""
+        self._lent[give_back] = None
+
+    def returned(self, give_back: Callable[[], None]) -> None:
+        """It is given back."""
+        self._lent.pop(give_back, None)
+
     def disconnect(self) -> None:
-        """Give the connections back that were opened."""
+        """Give back what is in hand, then the connections: those that were opened."""
+        for give_back in list(self._lent):
+            give_back()
         self.release()
 
     def release(self) -> None:

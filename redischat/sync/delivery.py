@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..calls.messages import renew
 from ..errors import ChannelClosed, Usage
-from ..models import Gathered, Happening, Message, Note, Reading
+from ..models import Gathered, Happening, InHand, Message, Note, Reading
 from .errand import Errand
 from .renewal import Renewal
 
@@ -39,7 +39,7 @@ class Lease:
         return int(self.seconds * 1000)
 
 
-class Held(Message):
+class Held(InHand, Message):
     """A message in hand. It is acked when the next one is asked for, or by :meth:`ack`; ``notes`` say what is missing in front of it."""
 
     notes: list[Note]
@@ -55,27 +55,54 @@ class Held(Message):
         self._settle()
 
 
+class Hand:
+    """What one reader has in hand, under a lease that is renewed. It is given back once: when the reader ends, or when its client disconnects before."""
+
+    def __init__(self, connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
+        self.errand = Errand(connection, flow)
+        self._connection = connection
+        self._renewal = Renewal(lambda: connection.run(renew(lease.who, lease.key, lease.ms)), lease.seconds)
+
+    def hold(self) -> None:
+        """Something is in hand from now on: whoever breaks out of a loop, or fails in its body, leaves it to the client to give it back."""
+        self._renewal.hold()
+        self._connection.lend(self.close)
+
+    def rest(self) -> None:
+        """Nothing is in hand."""
+        self._renewal.rest()
+        self._connection.returned(self.close)
+
+    def close(self) -> None:
+        """Give back what is in hand; whoever else asks for that waits for the same."""
+        self._closed()
+
+    def _closed(self) -> None:
+        try:
+            self._renewal.close()
+        finally:
+            self.errand.close()
+            self._connection.returned(self.close)
+
+
 def listening(connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> Generator[Held]:
     """Message by message of an endless wait, which hands out one at a time; ends when all its channels are closed."""
-    errand, renewal = Errand(connection, flow), _renewal(connection, lease)
+    hand = Hand(connection, flow, lease)
     notes: list[dict[str, Any]] = []
     try:
-        show = errand.go()
+        show = hand.errand.go()
         while show is not None:
             notes += [note for note in show.notes if note["gap"] or note.get("gone_from")]
             if show.messages:
-                renewal.hold()
+                hand.hold()
                 yield _held(connection, show, notes)
-                renewal.rest()
+                hand.rest()
                 notes = []
-            show = errand.go(len(show.messages))
+            show = hand.errand.go(len(show.messages))
     except ChannelClosed:
         return
     finally:
-        try:
-            renewal.close()
-        finally:
-            errand.close()
+        hand.close()
 
 
 def streaming(connection: Connection, flow: Generator[Any, Any, Any], kind: type[Shown]) -> Generator[Shown]:
@@ -100,28 +127,30 @@ class Take:
     """A batch of messages in hand, for one ``with``: acked at its clean end, given back when it fails (they come again, marked ``repeat``)."""
 
     def __init__(self, connection: Connection, flow: Generator[Any, Any, Any], lease: Lease) -> None:
-        self._errand, self._renewal = Errand(connection, flow), _renewal(connection, lease)
-        self._count = 0
+        self._hand, self._count, self._entered = Hand(connection, flow, lease), 0, False
 
     def __enter__(self) -> Reading:
+        if self._entered:
+            raise Usage(message="a block is entered once: for another one call take() again")
+        self._entered = True
         try:
-            show = self._errand.go()
+            show = self._hand.errand.go()
         except BaseException:
-            self._errand.close()
+            self._hand.close()
             raise
         if show is None:
             return Reading(messages=[], notes=[])
-        self._renewal.hold()
+        self._hand.hold()
         self._count = len(show.messages)
         return Reading.model_validate({"messages": show.messages, "notes": show.notes})
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            self._renewal.close()
-            if error is None and self._errand.showing:
-                self._errand.go(self._count)
+            self._hand.rest()
+            if error is None and self._hand.errand.showing:
+                self._hand.errand.go(self._count)
         finally:
-            self._errand.close()
+            self._hand.close()
 
 
 class Kept:
@@ -148,7 +177,3 @@ class Kept:
 
 def _of(rows: list[dict[str, Any]], rooms: list[str]) -> list[dict[str, Any]]:
     return [row for row in rows if not rooms or row["channel"].lower() in rooms]
-
-
-def _renewal(connection: Connection, lease: Lease) -> Renewal:
-    return Renewal(lambda: connection.run(renew(lease.who, lease.key, lease.ms)), lease.seconds)

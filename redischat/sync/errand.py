@@ -7,16 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..calls.call import Call, Everywhere, Listen, Show
-from .connection import heeding
 from .doorbell import Doorbell
+from .servers import servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
     from .connection import Connection
-
-SETTLE_S = 2.0  # a cancelled flow may spend so long on each Call that gives back what it took
 
 
 class GivenBack(BaseException):
@@ -68,12 +66,20 @@ class Errand:
         if isinstance(asked, Listen):
             return self._doorbell.listen(asked)
         if isinstance(asked, Everywhere):
-            return [drive(one, asked.flow()) for one in self._connection.masters()]
+            return self._everywhere(asked)
         if not isinstance(asked, Call):
             return self._connection.pipe(asked) if asked else []
-        if self._interrupted is not None:
-            return self._connection.run(asked)
         return self._connection.run(asked)
+
+    def _everywhere(self, asked: Everywhere) -> list[Any]:
+        found = []
+        for name, one in servers(self._connection, replicas=asked.replicas):
+            try:
+                found.append(drive(one, asked.flow(name)))
+            finally:
+                if one is not self._connection:
+                    one.disconnect()
+        return found
 
     def close(self) -> None:
         """Give back what is being shown, end the flow, let go of its doorbell."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from .. import names
 from ..calls import messages as calls
 from ..calls.call import Once, fresh
-from ..errors import NoChannel, NotMember, RecipientLeft, TooLarge, UnknownRecipient, Usage
+from ..errors import NoChannel, NotMember, RecipientLeft, TooLarge, UnknownRecipient
 from ..flows import messages as flows
 from ..flows import reading, standing
 from ..flows.durable import Copies
@@ -86,9 +86,10 @@ class Messages(Seat):
             NoChannel, NotMember: there is nothing to read from.
         """
         rooms = [room(one) for one in channels]
+        names.whole(1, limit=limit)
         if peek:
             found = self._drive(flows.unseen(self._me(), rooms))
-            return Reading.model_validate({"messages": found if limit is None else found[-limit:] if limit else [], "notes": []})
+            return Reading.model_validate({"messages": found[-(limit or 0) :], "notes": []})
         return self._handed(rooms, reading.read(self._me(), rooms, fresh(6), _limits(limit), time.monotonic, "hear" if mine else "read"))
 
     def _handed(self, rooms: list[str], flow: Generator[Any, Any, Any]) -> Reading:
@@ -121,6 +122,7 @@ class Messages(Seat):
             NoSuchSeq: the channel has not come so far.
             NoChannel, NotMember: nothing was changed.
         """
+        names.whole(seq=seq)
         return Ack.model_validate(self._drive(flows.ack(self._me(), room(channel), seq)))
 
     def peek(self, channel: str, *, limit: int = PEEKED) -> History:
@@ -139,6 +141,7 @@ class Messages(Seat):
         Raises:
             NoChannel: there is none of that name.
         """
+        names.whole(since=since, limit=limit)
         span = flows.Span(since=since or 0, newest=limit if since is None else None, most=limit, audits=audits)
         got = self._drive(flows.history(self._who, room(channel), span))
         return History.model_validate(got)
@@ -175,6 +178,7 @@ class Messages(Seat):
             NoChannel, NotMember: there is nothing to wait for.
         """
         rooms = [room(one) for one in channels]
+        names.whole(reply_to=reply_to)
         asked = reading.Waiting(
             rooms, seconds=names.seconds("timeout", timeout), which="any" if any else "wakes", sender=names.agent(sender) if sender else "", reply_to=reply_to
         )
@@ -211,13 +215,13 @@ class Messages(Seat):
 
 
 def _limits(count: int | None, lease_ms: int = calls.LEASE_MS) -> reading.Limits:
-    if count is not None and count < 1:
-        raise Usage(message="a limit is at least 1")
+    names.whole(1, limit=count)
     return reading.Limits(calls.TAKE_COUNT if count is None else count, lease_ms=lease_ms)
 
 
 def _draft(body: str, to: str | Sequence[str] | None, reply_to: int | None, thread: str, title: str, status: str) -> calls.Draft:
     """What is to be said, checked before anything is sent."""
+    names.whole(reply_to=reply_to)
     audience = to if to in ("all", "none") else ""
     named = () if to is None or audience else listed(to)
     if len(named) > names.NAMED:

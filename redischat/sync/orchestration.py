@@ -17,6 +17,7 @@ from ..flows import asking, fields, gathering, happenings, meeting, work
 from ..flows import tasks as board
 from ..models import Gathered, Happening, Meeting, Message
 from .blocks import Work, Hold, undone
+from .channels import listed
 from .delivery import streaming
 from .messages import STATUS, Messages
 from .seat import room
@@ -63,6 +64,8 @@ class Orchestration(Tasks, Messages):
     def _claimed(
         self, channel: str, task: str | None, *, ttl: float, wait: float | None, steal_expired: bool, on_error: Literal["release", "block"]
     ) -> Work:
+        if on_error not in ("release", "block"):
+            raise Usage(message=f"on_error is 'release' or 'block', not {on_error!r}")
         who, name, ms = self._holder(), fields.channel(channel), fields.milliseconds(ttl)
         wanted = work.Wanted(
             "" if task is None else fields.task(task), ms, wait=None if wait is None else fields.waited("wait", wait), steal=steal_expired,
@@ -143,7 +146,7 @@ class Orchestration(Tasks, Messages):
         return streaming(self._connection, self._wrapped(flow), Gathered)
 
     def barrier(self, channel: str, name: str, parties: int | Sequence[str], *, timeout: float = MEET_S) -> Meeting:  # noqa: ASYNC109 - the verb's own
-        """Wait until so many agents, or all that are named, have come to the barrier ``name``: then all of them go on.
+        """Wait until so many agents, or all that are named (``"a,b"`` or a list), have come to the barrier ``name``: then all of them go on.
 
         The state are claims of the channel (``<name>.<agent>``, and ``<name>`` once they have met): whoever restarts and comes again is there already, and of
         those who met nobody waits again. The next round needs another name. Cancelled or out of time, the caller has not come.
@@ -152,7 +155,8 @@ class Orchestration(Tasks, Messages):
             TimedOut: with ``arrived`` and ``missing``.
             NoChannel, BadName, Usage: nothing was changed.
         """
-        wanted = meeting.Barrier(name, parties, names.seconds("timeout", timeout))
+        named = listed(parties) if isinstance(parties, str) else parties
+        wanted = meeting.Barrier(name, named, names.seconds("timeout", timeout))
         return Meeting.model_validate(self._drive(meeting.meet(self._me(), room(channel), wanted, time.monotonic)))
 
     def events(self, *channels: str, since: str | None = None, timeout: float | None = None) -> Generator[Happening]:

@@ -15,6 +15,7 @@ from ..errors.broker import NotDurable
 from ..flows import path_fields as fields
 from ..flows import paths as flows
 from ..models import Locks, PathCheck, PathLock, Unlocked
+from ..settings import cwd
 from .blocks import Locked, Hold, undone
 from .seat import Seat
 
@@ -159,4 +160,4 @@ class Paths(Seat):
 
 
 def _each(place: Repository, paths: Sequence[str], *, glob: bool = False) -> list[str]:
-    return [repository.path(place, one, fields.cwd(), glob=glob) for one in paths]
+    return [repository.path(place, one, cwd(), glob=glob) for one in paths]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from redis.exceptions import AskError, MovedError, RedisError
 from redis.exceptions import ConnectionError as LostConnection
 
-from ..calls.call import FAILOVER_S, RETRY_S, plain
-from ..errors.broker import NoService
+from ..calls.call import FAILOVER_S, RETRY_S
+from ..errors.broker import NoService, Unreachable
 from ..route import Route
 from .connection import Connection, At, client_of, heeding
 from .pool import Pool
@@ -34,7 +34,7 @@ class Routed(Connection):
     """The way to one workspace's server. ``shown`` is the URL without passwords."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(partial(client_of, place), place.shown)
+        super().__init__(partial(client_of, place), place.shown, place=place)
         self._route = Route(place)
         self._pools: dict[Node, Pool] = {}
 
@@ -69,11 +69,24 @@ class Routed(Connection):
                 failure = error
         raise failure
 
-    def _asked(self, place: Place) -> Any:
+    def watched(self) -> Any:
+        """The replicas that a sentinel knows; none where there is no sentinel."""
+        failure: Exception | None = None
+        for place in self._route.watchers() if self._route.place.kind == "sentinel" else ():
+            try:
+                return self._asked(place, "REPLICAS")
+            except (LostConnection, OSError, TimeoutError) as error:
+                self._route.lost(place.node)
+                failure = error
+        if failure is not None:
+            raise Unreachable(url=self.shown, why=str(failure)) from failure
+        return ()
+
+    def _asked(self, place: Place, *what: str) -> Any:
         """What one sentinel says."""
         client: Any = client_of(place)
         try:
-            return heeding(client.execute_command(*self._route.question()))
+            return heeding(client.execute_command(*self._route.question(*what)))
         finally:
             client.close()
 
@@ -114,16 +127,6 @@ class Routed(Connection):
             if place is not None:
                 replies[i] = (super()._many(self._at(place), [calls[i]], ASKING))[0]
         return replies
-
-    def masters(self) -> list[Connection]:
-        """A connection to each server that holds keys."""
-        if self._route.place.kind != "cluster":
-            return [self]
-        slots, at = self.run(plain("CLUSTER", "SLOTS")), self.node()
-        return [Connection(partial(self._client, place), self.shown) for place in self._route.masters(slots, at.node)]
-
-    def _client(self, place: Place) -> Any:
-        return self._at(place).redis
 
     def release(self) -> None:
         """Give back the connections that were opened."""

@@ -61,7 +61,7 @@ class Seat:
         self._kept = Kept()
         self._copies = wanted(found.env if found else {}, durable=durable, replicas=replicas)
         self._blocks = Counter[str]()
-        self._root = redis is None
+        self._root = True
         self._session = found.session if found else f"client@{host()}:{fresh(6)}"
 
     def _sit(self, agent: str, token: str) -> None:
@@ -125,7 +125,7 @@ class Seat:
         return durably(flow, copies) if copies else flow
 
     def disconnect(self) -> None:
-        """Give the connections back. A verb that is called afterwards opens new ones.
+        """Give back what is in hand (a :meth:`listen` that was left or broken off), and the connections. A verb that is called afterwards opens new ones.
 
         A client that was given as ``redis=`` stays its giver's to close, and one that :meth:`as_` gave leaves it to the one that it came from.
         """
@@ -162,13 +162,20 @@ def _connection(settings: Settings) -> Connection:
     place = Place(settings.url)
     if place.kind:
         return Routed(place)
-    return Connection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None)
+    return Connection(partial(client_of, place), place.shown, start if settings.url == settings.embedded else None, place)
 
 
 def _over(redis: Redis) -> Connection:
     if not redis.connection_pool.connection_kwargs.get("decode_responses"):
         raise Usage(message="the redis client must be made with decode_responses=True")
-    return Connection(lambda: redis, "the given redis client")
+    return Given(lambda: redis, "the given redis client")
+
+
+class Given(Connection):
+    """Over a redis client that stays its giver's to close."""
+
+    def release(self) -> None:
+        """Its giver does."""
 
 
 def room(channel: str) -> str:

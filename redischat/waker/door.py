@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from ..calls.call import OF_PRELUDE, Call, plain
 from ..errors import ChatError, CouldNotLook
-from ..keys import Keys
+from ..keys import SHARED, Keys
 from ..lua import script
 from ..wire import Wire
 from ..wire.guest import Guest
@@ -128,7 +128,7 @@ class Door(threading.Thread):
             and len(keys) == len(self._script.keys) + OF_PRELUDE
             and len(args) == len(self._script.args)
         )
-        return (keys, args) if ours and keys[0].startswith("rc1:{") and len({_workspace(key) for key in keys}) == 1 else ((), ())
+        return (keys, args) if ours and keys[0].startswith(SHARED) and len({_workspace(key) for key in keys}) == 1 else ((), ())
 
     def _wire(self, key: str) -> Wire:
         return self._wires.setdefault(_workspace(key), Wire(self.url, patience=PATIENCE_S))

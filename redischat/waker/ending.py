@@ -28,16 +28,18 @@ class Ending:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._met: dict[str, float] = {}
+        self._met: dict[str, tuple[int, float]] = {}  # when it was last active, and since when it is known here that it was over then
 
     def settle(self, session: str) -> None:
         """End it at the broker, if its own last hook did not; after the grace let go of what it held, and forget it here."""
         world, card = self.world, self.world.over[session]
         now, (record,) = world.wire.run(sessions.beat(world.keys, world.host, ())), world.wire.run(sessions.some(world.keys, [session]))
         if record and record["state"] != "ended":
-            met = self._met.setdefault(session, time.monotonic())
-            if time.monotonic() - met > SURE_S and cards.known(world.state_dir, session).get("ended"):
-                world.wire.run(sessions.end(world.keys, session, card["agent"].lower()))
+            active, met = self._met.get(session, (0, 0.0))
+            if active != record["active_ms"]:  # it did something since: if it was taken up again, its card will say so
+                self._met[session] = record["active_ms"], time.monotonic()
+            elif time.monotonic() - met > SURE_S and cards.known(world.state_dir, session).get("ended"):
+                world.wire.run(sessions.end(world.keys, session, card["agent"].lower(), active_ms=active))
             return
         self._met.pop(session, None)
         if record and now[0] - record["active_ms"] < GRACE_MS:

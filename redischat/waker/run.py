@@ -207,10 +207,10 @@ def key_of(url: str, workspace: str) -> Key:
     return url, workspace if url.partition("://")[0].endswith("+cluster") else ""
 
 
-def started(state_dir: str) -> int:
-    """As :func:`main`, of one that was let start: nothing is to be done where its folder was taken away meanwhile."""
+def started(state_dir: str, held: str = "") -> int:
+    """As :func:`main`, of one that was let start, with the descriptor of the lock. Nothing is to be done where its folder was taken away meanwhile."""
     try:
-        return _waker(state_dir)
+        return _waker(state_dir, int(held) if held else None)
     except FileNotFoundError:
         return 0
 
@@ -221,8 +221,8 @@ def main(state_dir: str) -> int:
     return _waker(state_dir)
 
 
-def _waker(state_dir: str) -> int:
-    held = _taken(state_dir)
+def _waker(state_dir: str, held: int | None = None) -> int:
+    held = _taken(state_dir) if held is None else held
     if held is None:
         return 0
     folder = wake.folder(state_dir)

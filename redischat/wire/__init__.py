@@ -111,15 +111,21 @@ class Wire:
             self._notice = None
 
     def _once(self, calls: list[Call]) -> list[Any]:
-        """One try."""
-        self._main = self._main or self.line()
-        replies = self._main.exchange(calls)
-        if self._route is not None:
+        """One try. After ^C its connection is not used again: what had come may have been lost between two steps of ours, and what is to come fits no question."""
+        try:
+            self._main = self._main or self.line()
+            replies = self._main.exchange(calls)
+            if self._route is None:
+                return replies
             from .way import followed
 
             replies = followed(self._route, self._main, calls, replies)
             if not any(isinstance(one, hiredis.ReplyError) for one in replies):
                 self._route.well(self._main.place.node)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                self.close()
+            raise
         return replies
 
     def _read(self, call: Call, reply: Any) -> Any:
@@ -231,19 +237,25 @@ class Wire:
         return self.pipe(asked)
 
     def _everywhere(self, asked: Everywhere) -> list[Any]:
-        """Drive it at each master of a Cluster."""
-        if self._route is None or self._place.kind != "cluster":
-            return [self.drive(asked.flow())]
-        from .way import masters
+        """Drive it at each of several servers."""
+        if not asked.replicas and self._place.kind != "cluster":
+            return [self.drive(asked.flow(self._place.name))]
+        from ..route import Route as Several
+        from .way import servers
 
         self.run(plain("PING"))  # finds one that answers
+        try:
+            places = servers(self._route or Several(self._place), self._main or self.line(), replicas=asked.replicas)
+        except OSError as error:
+            raise Unreachable(url=self._place.shown, why=str(error)) from error
         found = []
-        for place in masters(self._route, self._main or self.line()):
-            one = Wire(place, notice=self._notice)
+        for place in places:
+            one = self if place is self._place else Wire(place, notice=self._notice)
             try:
-                found.append(one.drive(asked.flow()))
+                found.append(one.drive(asked.flow(place.name)))
             finally:
-                one.close()
+                if one is not self:
+                    one.close()
         return found
 
     def _deafen(self) -> None:

@@ -28,7 +28,7 @@ class Line:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.reader = hiredis.Reader(encoding="utf-8", errors="replace")
-        self.heard, self.unanswered = set[str](), 0  # unanswered: replies still to come, also to what was interrupted
+        self.heard = set[str]()
         self.sock: Any = self._connect(place)
         try:
             self._greet(place)
@@ -84,7 +84,6 @@ class Line:
                 data = word.encode() if isinstance(word, str) else str(word).encode()
                 out.append(b"$%d\r\n%s\r\n" % (len(data), data))
         self.sock.settimeout(ANSWER_S)
-        self.unanswered += len(commands)
         try:
             self.sock.sendall(b"".join(out))
         except BaseException as error:
@@ -111,7 +110,6 @@ class Line:
             if not data:
                 raise ConnectionError("closed by the broker")
             self.reader.feed(data)
-        self.unanswered -= 1
         return found
 
     def exchange(self, calls: list[Call], *, asking: bool = False) -> list[Any]:
@@ -121,8 +119,6 @@ class Line:
 
         ``asking``: for keys that are on their way to this node of a Cluster.
         """
-        while self.unanswered:
-            self.reply(ANSWER_S)
         done: list[Any] = []
         while len(done) < len(calls):
             left = calls[len(done) :]

@@ -98,6 +98,30 @@ def followed(route: Route, line: Line, calls: list[Call], replies: list[Any]) ->
     return replies
 
 
-def masters(route: Route, line: Line) -> list[Place]:
-    """Every node that holds keys."""
-    return route.masters(_word(line, "CLUSTER", "SLOTS", strict=True), line.place.node)
+def servers(route: Route, line: Line, *, replicas: bool) -> list[Place]:
+    """Every server that holds keys; with ``replicas`` every one of the broker.
+
+    Raises:
+        OSError: no sentinel answers now.
+    """
+    if not replicas:
+        return route.masters(_word(line, "CLUSTER", "SLOTS", strict=True), line.place.node)
+    shards = _word(line, "CLUSTER", "SHARDS", strict=route.place.kind == "cluster")
+    if not isinstance(shards, hiredis.ReplyError):
+        return route.nodes(shards, line.place.node)
+    role = _word(line, "ROLE")
+    return route.pair(line.place, ("unknown",) if isinstance(role, hiredis.ReplyError) else role, _watched(route))
+
+
+def _watched(route: Route) -> Any:
+    """The replicas that a sentinel knows; none where there is no sentinel."""
+    failure: OSError | None = None
+    for place in route.watchers() if route.place.kind == "sentinel" else ():
+        try:
+            return _asked(place, route.question("REPLICAS"))
+        except OSError as error:
+            route.lost(place.node)
+            failure = error
+    if failure is not None:
+        raise failure
+    return ()

@@ -24,6 +24,13 @@ local function keep_task(tasks, ready, id, t)
     return false
 end
 
+-- Whoever a task is meant for is rung: it can be started.
+local function ring_owner(bell, channel, id, t)
+    if t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. id) end
+end
+
+local function link(links, dep, id) redis.call("HSET", links, dep, (redis.call("HGET", links, dep) or ",") .. id .. ",") end
+
 -- A task's status changed: its dependents may be ready now, or not any more. Whoever one is meant for is rung, and whoever waits for it.
 -- Gives those that became ready, those that are over or begun, and the others, as "a,b".
 local function ripple(tasks, links, ready, id, channel, bell, live)
@@ -32,7 +39,7 @@ local function ripple(tasks, links, ready, id, channel, bell, live)
         local t = task_of(redis.call("HGET", tasks, other) or "")
         if t and keep_task(tasks, ready, other, t) then
             table.insert(freed, t.id)
-            if t.owner ~= "-" then redis.call("SPUBLISH", bell .. string.lower(t.owner), "task " .. channel .. " " .. other) end
+            ring_owner(bell, channel, other, t)
             redis.call("SPUBLISH", live, "audit " .. other)
         elseif t and (t.status == "in_progress" or t.status == "done") then table.insert(begun, t.id)
         elseif t and t.status ~= "cancelled" then table.insert(waiting, t.id) end

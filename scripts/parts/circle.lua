@@ -1,6 +1,13 @@
 -- Would waiting close a circle? Held locks, the line and tasks are facts (hard); `wait --from` is not: whoever is waited for may be answered by a hook,
 -- or by a person. Before anybody is refused, whoever does not listen any more is struck out (line.lua). Needs held.lua, way.lua, line.lua.
 
+-- Who holds a task ("<channel>/<task>") under a lease that runs; nil for nobody.
+local function holder_of(task)
+    local field = string.gsub(task, "/", " ", 1)
+    local owner, ends = string.match(redis.call("HGET", BOOK.leased, field) or "", "^(%S+) (%d+)$")
+    return owner and tonumber(ends) > NOW_MS and string.lower(owner) or nil
+end
+
 local function everyone(line, stuck, soft)
     local graph = {}
     for _, edges in pairs(stuck) do for _, e in pairs(edges) do edge(graph, e.from, e.to, e.why, e.request) end end
@@ -12,9 +19,8 @@ local function everyone(line, stuck, soft)
         local agent, kind, target = string.match(waits[i + 1], "^(%S+) (%S+) (%S+)$")
         if kind == "from" and soft then edge(graph, agent, target, "wait --from", waits[i])
         elseif kind == "task" then
-            local field = string.gsub(target, "/", " ", 1)
-            local owner, ends = string.match(redis.call("HGET", BOOK.leased, field) or "", "^(%S+) (%d+)$")
-            if owner and tonumber(ends) > NOW_MS then edge(graph, agent, string.lower(owner), "task " .. target, waits[i]) end
+            local owner = holder_of(target)
+            if owner then edge(graph, agent, owner, "task " .. target, waits[i]) end
         end
     end
     return graph

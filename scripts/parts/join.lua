@@ -4,8 +4,7 @@
 local function join(members, agents, meta, heads, marks, bell, channel, me, display, at)
     local head, epoch = head_of(heads, channel)
     local written, state, _, heard, read, maybe = string.match(redis.call("HGET", members, me) or "", "^(%S+) (%S+) (%d+) ?(%d*) ?(%d*) ?(%d*)$")
-    local kept = redis.call("HGET", marks, channel)
-    kept = kept and mark_of(kept)
+    local kept = load_mark(marks, channel)
     if kept and kept.epoch ~= epoch then kept = nil end
     if state == "in" and kept then return "already" end
     local mark = kept or new_mark(epoch, math.min(tonumber(at) or head, head))

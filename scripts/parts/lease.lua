@@ -1,6 +1,4 @@
 -- Giving a task to an agent, and taking it back. Needs task.lua, board.lua, holder.lua, audit.lua.
-local function seconds(ms) return string.format("%.4g s", ms / 1000) end
-
 -- Give a task to an agent (how: claimed, renewed, recovered), with what it leaves behind: nothing, where one in time is renewed quietly (place.quiet).
 -- A new holder gets a new token. Gives the reply.
 local function give(keys, place, id, t, display, ttl, how, reason)

@@ -28,6 +28,10 @@ local function mine_of(list, owner) -- the one lock of an owner on a path, offer
     for _, h in ipairs(list) do if h.owner == owner and h.request == "-" then return h end end
 end
 
+local function add_lock(reply, h) -- one path of a lock, as replies have it
+    for _, word in ipairs({h.path, h.mode, h.token, h.id, h.ends}) do table.insert(reply, word) end
+end
+
 -- Put a lock on paths. Where its owner has one, that one keeps id and token and is raised in end, and in mode if it lives: an exclusive one that ran out
 -- is no right any more, others may read there by now. An offer is a line beside it, until it is taken.
 local function give(paths, lock)

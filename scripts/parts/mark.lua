@@ -15,3 +15,10 @@ end
 local function new_mark(epoch, at)
     return {heard = at, read = at, epoch = epoch, maybe = 0, lease = "-", hi = 0, ends = 0, spoke = at}
 end
+
+local function load_mark(marks, channel) -- false where there is none
+    local record = redis.call("HGET", marks, channel)
+    return record and mark_of(record)
+end
+
+local function unlease(m) m.lease, m.hi, m.ends = "-", 0, 0 end

@@ -1,4 +1,4 @@
--- Which locks are whose. Needs held.lua, lock.lua.
+-- Which locks are whose, and what is said of one. Needs held.lua, lock.lua.
 local function on(path, id)
     for _, h in ipairs(holders(path, redis.call("HGET", BOOK.held, path))) do if h.request == "-" and (not id or h.id == id) then return h end end
 end
@@ -23,4 +23,12 @@ local function by_lock(found) -- lock id -> its paths among these, in the order 
         table.insert(paths[h.id], h.path)
     end
     return order, paths
+end
+
+-- What an audit of one lock's paths begins with.
+local function facts_on(repos, id, paths)
+    local shown, repo = {}, string.match(paths[1], "^[^/]*")
+    for i, path in ipairs(paths) do shown[i] = show(path) end
+    local facts = {"lock_id", id, "repository", redis.call("HGET", repos, repo) or repo, "paths", table.concat(shown, "\n")}
+    return facts
 end

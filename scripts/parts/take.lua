@@ -21,7 +21,7 @@ local function recover_lapsed(place, ask, token)
         lapsed = in_the_way(ask.paths, ask.mode, ask.me, "lapsed") -- page by page: a folder may hold any number
         for _, h in ipairs(lapsed) do
             local r = record_of(h.id) or {owner = h.owner}
-            local text = "recovered " .. show(h.path) .. " from " .. r.owner .. ", whose lease ran out " .. ago(NOW_MS - h.ends) .. " before: "
+            local text = "recovered " .. show(h.path) .. " from " .. r.owner .. ", whose lease ran out " .. seconds(NOW_MS - h.ends) .. " before: "
                 .. ask.display .. " had asked for " .. listed(ask.paths)
             local more = {"previous_owner", r.owner, "previous_expires_at", h.ends, "recovery_reason", ask.why}
             local id, failure = audit(place.audits, place.live, place.name, place.head, ask.display, "path.lock.recovered", h.id, text,

@@ -1,4 +1,4 @@
--- What the audits of locks say. Lists of paths stand one a line: none holds a line break. Needs lock.lua.
+-- What the audits of locks say. Lists of paths stand one a line: none holds a line break. Needs lock.lua, audit.lua.
 local function facts_of(ask, paths, token, ends, more)
     local shown = {}
     for i, path in ipairs(paths) do shown[i] = show(path) end
@@ -8,9 +8,7 @@ local function facts_of(ask, paths, token, ends, more)
     return facts
 end
 
-local function ago(ms) return string.format("%.4g s", ms / 1000) end
-
 local function sentence(ask, paths, token, late)
-    local text = listed(paths) .. (ask.mode == "s" and " (to read)" or "") .. " for " .. ago(ask.ttl) .. " (token " .. token .. ")"
-    return text .. (late >= 0 and ", " .. ago(late) .. " after it had run out" or "") .. (ask.reason ~= "" and ": " .. ask.reason or "")
+    local text = listed(paths) .. (ask.mode == "s" and " (to read)" or "") .. " for " .. seconds(ask.ttl) .. " (token " .. token .. ")"
+    return text .. (late >= 0 and ", " .. seconds(late) .. " after it had run out" or "") .. (ask.reason ~= "" and ": " .. ask.reason or "")
 end

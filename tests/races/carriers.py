@@ -21,7 +21,7 @@ class Sync:
 
     def __init__(self, url):
         place = Place(url)
-        self.connection = Routed(place) if place.kind else Connection(partial(client_of, place), place.shown)
+        self.connection = Routed(place) if place.kind else Connection(partial(client_of, place), place.shown, place=place)
         self.run, self.pipe = self.connection.run, self.connection.pipe
 
     def drive(self, flow):
@@ -37,7 +37,7 @@ class Aio:
     def __init__(self, url):
         place = Place(url)
         self.runner = asyncio.Runner()
-        self.connection = AsyncRouted(place) if place.kind else AsyncConnection(partial(aio_client_of, place), place.shown)
+        self.connection = AsyncRouted(place) if place.kind else AsyncConnection(partial(aio_client_of, place), place.shown, place=place)
 
     def run(self, call):
         return self.runner.run(self.connection.run(call))

@@ -164,6 +164,19 @@ class Ship(Server):
 
     tls_port = 0
 
+    def start(self):
+        if "--aclfile" in self.flags:  # beside its data
+            open(os.path.join(self.home, self.flags[self.flags.index("--aclfile") + 1]), "a", encoding="utf-8").close()
+        super().start()
+
+    def hears(self):
+        """Is it a replica that is in step? One that comes back is first told by a sentinel whose, which cuts us off."""
+        try:
+            return "master_link_status:up" in self.ask("INFO", "replication")
+        except OSError:
+            self._hang_up()
+            return False
+
     def leads(self, key):
         """Is it alive, a master, and the owner of this key's slot where there are slots?"""
         try:

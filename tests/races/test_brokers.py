@@ -20,7 +20,6 @@ from redischat.errors.broker import NoService, NotAllowed, Unreachable, Untruste
 from redischat.flows import agents as agent_flows
 from redischat.flows import channels
 from redischat.keys import Keys
-from redischat.settings import Place
 
 pytestmark = [pytest.mark.real, pytest.mark.races]
 ONE = BINARIES["valkey"] or BINARIES["redis"]
@@ -95,12 +94,6 @@ def test_all_workspaces_are_found_wherever_they_lie(empty, carrier):
         assert set(sits.drive(agent_flows.workspaces(Keys("default")))) == names
     finally:
         sits.close()
-
-
-def test_an_admin_of_several_servers_is_told_that_users_are_of_one(empty):
-    for verb in ("add", "rotate", "update", "revoke"):
-        done = cli(empty, "admin", "user", verb, "heron")
-        assert ("replicas too" in done.stderr) == bool(Place(empty.url).kind), done
 
 
 def asked(url, carrier):

@@ -120,14 +120,15 @@ def test_a_wait_looks_again_when_the_lease_of_a_dead_reader_ends(server):
 
 
 @both_servers
-def test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back(server, monkeypatch):
+@pytest.mark.parametrize("came", [False, True], ids=["no answer yet", "the answer lost"])
+def test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back(server, monkeypatch, came):
     open_rooms(server, ["a"], [ME, "p0"])
     with wired(server) as wire:
         wire.drive(reading.hand_out(caller(ME), ["a"], "l0", reading.Limits()))
         wire.run(messages.release(caller(ME), "l0"))  # the server has the scripts now
         wire.run(messages.post(caller("p0"), "a", messages.Draft("here"), once=Once()))
         reply = wires.Line.reply
-        monkeypatch.setattr(wires.Line, "reply", interrupted)
+        monkeypatch.setattr(wires.Line, "reply", interrupted_late if came else interrupted)
         flow = reading.hand_out(caller(ME), ["a"], "l1", reading.Limits())
         with pytest.raises(KeyboardInterrupt):
             wire.drive(restoring(flow, lambda: monkeypatch.setattr(wires.Line, "reply", reply)))
@@ -139,6 +140,12 @@ def test_a_reader_interrupted_before_it_knows_what_it_was_handed_gives_it_back(s
 
 
 def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def interrupted_late(line, _):
+    """^C between taking an answer from the socket and having it: it is nowhere any more."""
+    assert line.sock.recv(1 << 16)
     raise KeyboardInterrupt
 
 

@@ -24,7 +24,7 @@ def server(binary):
 
 def hire(server, name, *, observer):
     with wired(server) as wire:
-        wire.drive(users.add(KEYS, name, "secret", observer=observer))
+        wire.drive(users.add(KEYS, name, lambda: "secret", observer=observer))
     return Wire(handed(server.url, name, "secret"))
 
 
