@@ -18,7 +18,7 @@ TARGET = Path(__file__).parent.parent / "docs" / "cli.md"
 NOUNS = {
     "setup": "Setting up", "hooks": "The hooks alone", "doctor": "What works",
     "agents": "Agents", "who": "Who is there", "channels": "Channels", "budgets": "Budgets", "messages": "Messages", "watch": "Reading along",
-    "claims": "Claims", "tasks": "Tasks", "paths": "Path locks", "events": "Events", "mcp": "MCP server", "guard": "Commits", "plugin": "Claude Code plugin", "state": "Where things stand",
+    "claims": "Claims", "tasks": "Tasks", "paths": "Path locks", "events": "Events", "mcp": "MCP server", "bridge": "A person in Slack", "guard": "Commits", "plugin": "Claude Code plugin", "state": "Where things stand",
     "waker": "The waker", "reload": "A window that nothing wakes", "maintenance": "Clearing away", "users": "Users of a team's broker", "admin": "Broker and tour",
 }  # fmt: skip
 ORIGINS = {"verb": "a verb", "store": "a damaged or imported store"}

@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
+from mutants_bridge import BRIDGE
 from mutants_brokers import BROKER
 from mutants_coordination import COORDINATION, FAKE
 from mutants_mcp import TOOLS
@@ -236,7 +237,7 @@ MUTANTS = [
         "tests/test_broker.py::test_a_server_whose_socket_was_deleted_gets_no_twin",
     ),
 ]  # fmt: skip
-MUTANTS += [Mutant(*row) for row in (*COORDINATION, *BROKER, *TEAM, *TOOLS)]
+MUTANTS += [Mutant(*row) for row in (*COORDINATION, *BROKER, *TEAM, *TOOLS, *BRIDGE)]
 
 
 def planted(mutant: Mutant, home: str) -> str:

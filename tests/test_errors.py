@@ -108,7 +108,7 @@ SAMPLE = {
     "task": "T-1", "holder": "lynx", "expires_at": "2026-11-30T22:25:44.123Z", "claimed_at": "2026-11-30T22:25:44.123Z", "status": "open", "to": "done", "by": "heron", "dependency": "T-2", "cycle": "T-1 -> T-2 -> T-1",
     "waits_for": "T-2 (open)", "token": 7, "current": 8, "most": 50, "where": "tasks/T-1.json", "target": "src/a.py", "asked": "src/a.py", "lock_id": "00000000000000000000000000000001", "repository": "host/repo", "how": "origin URL", "circle": "a waits for b",
     "python": "/bin/python", "extra": "mcp", "system": "linux", "least": 60, "folder": "shop", "count": "2 sessions", "sessions": "s1, s2", "state": "busy",
-    "user": "heron", "verb": "rotate", "servers": ["h1:6379"], "missing": {"h2:6379": "Connection refused"},
+    "user": "heron", "verb": "rotate", "servers": ["h1:6379"], "missing": {"h2:6379": "Connection refused"}, "wrong": ["missing: the token"],
 }  # fmt: skip
 
 

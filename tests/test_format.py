@@ -17,8 +17,8 @@ from redischat.lua import script
 
 QUICK_S = 1.5  # no hook waits for an answer that does not come
 META = "rc1:{default}:meta"
-LOCAL = {  # verbs that ask no broker, or nothing of a workspace
-    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown", "reload",
+LOCAL = {  # verbs that ask no broker, or nothing of a workspace, or nothing before Slack's token is there
+    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "bridge slack", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown", "reload",
     "workspaces", "admin user add", "admin user revoke", "admin user rotate", "admin user update", "admin user list",
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 HOUSE = ROOT / "redischat"
 FLOORS = {
     "errors": 1, "files": 1, "remote": 1, "names": 2, "settings": 2, "text": 2, "checkout": 2, "keys": 3, "lua": 3, "repository": 3, "binding": 3, "route": 3, "calls": 4, "models": 4,
-    "flows": 5, "folder": 4, "wire": 5, "broker": 5, "aio": 6, "sync": 6, "hook": 6, "harness": 7, "install": 8, "waker": 8, "mcp_server": 8, "__init__": 8, "cli": 9, "__main__": 10,
+    "flows": 5, "folder": 4, "wire": 5, "broker": 5, "aio": 6, "sync": 6, "hook": 6, "harness": 7, "install": 8, "waker": 8, "mcp_server": 8, "bridge": 8, "__init__": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
 HOMES = {
     "redis": {"aio", "sync"},
@@ -25,6 +25,7 @@ HOMES = {
     "click": {"cli"},
     "hiredis": {"wire"},
     "orjson": set(FLOORS),
+    "slack_sdk": {"bridge"},
     **{name: {"mcp_server"} for name in ("mcp", "mcp_types", "anyio", "starlette", "uvicorn")},
 }
 LONG_FILES = {

@@ -62,8 +62,8 @@ RAW = [
     ("LOLWUT",), ("READONLY",), ("ASKING",), ("MULTI",), ("EXEC",), ("AUTH", "default", ""), ("AUTH", "bob", "guess"), ("HELLO", "2", "AUTH", "bob", "guess"),
 ]  # fmt: skip
 
-LOCAL = {  # verbs that ask no broker, or one of their own; or that act on files, and ask the broker as setup does
-    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown", "reload",
+LOCAL = {  # verbs that ask no broker, or one of their own; or that act on files, and ask the broker as setup does; or nothing before Slack's token is there
+    "install", "uninstall", "fingerprint", "event schema", "server", "waker", "plugin", "mcp", "bridge slack", "demo", "bench", "guard install", "guard uninstall", "guard check", "teardown", "reload",
 }  # fmt: skip
 
 

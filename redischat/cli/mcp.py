@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import NotInstalled, Usage
+from ..errors import Usage
 from .agents import become
-from .seat import Seat
+from .seat import Seat, given, missing
 from .show import say as remark
 
 TYPE_CHECKING = False
@@ -42,22 +42,14 @@ def mcp(
         from ..mcp_server import run
         from ..mcp_server.seat import Place
     except ImportError as error:
-        if (error.name or "").partition(".")[0] in ("redischat", ""):
-            raise
-        raise NotInstalled(what="the MCP server", why=f"no module {error.name}", python=sys.executable, extra="mcp") from None
-    place = Place(_flags(seat.settings), _become, longest_wait)
+        raise missing(error, "the MCP server", "mcp") from None
+    place = Place(given(seat.settings), _become, longest_wait)
     wanted = tools if tools is not None else run.DEFAULT
     if ends is not None:
         return run.over_pipes(place, wanted, ends)
     from ..mcp_server.http import Door, over_http
 
     return over_http(place, wanted, str(http), Door(token_file, allow_host, seat.settings.env))
-
-
-def _flags(settings: Settings) -> dict[str, Any]:
-    """What was given on the command line: it holds for every call."""
-    given = {"as_": settings.agent if settings.sources["agent"] == "--as" else None}
-    return given | {what: str(getattr(settings, what)) if settings.sources[what] == f"--{what}" else None for what in ("url", "workspace")}
 
 
 def _become(settings: Settings, name: str, **how: Any) -> dict[str, Any]:

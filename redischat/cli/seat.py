@@ -93,6 +93,23 @@ class Seat:
             self._wire.close()
 
 
+def given(settings: Settings) -> dict[str, Any]:
+    """What was given on the command line, as flags for other settings."""
+    found = {"as_": settings.agent if settings.sources["agent"] == "--as" else None}
+    return found | {what: str(getattr(settings, what)) if settings.sources[what] == f"--{what}" else None for what in ("url", "workspace")}
+
+
+def missing(error: ImportError, what: str, extra: str) -> Exception:
+    """What an import that failed means: the packages of an extra are not installed, or it is ours that fails."""
+    if (error.name or "").partition(".")[0] in ("redischat", ""):
+        return error
+    from sys import executable
+
+    from ..errors import NotInstalled
+
+    return NotInstalled(what=what, why=f"no module {error.name}", python=executable, extra=extra)
+
+
 def once(key: str | None) -> Once:
     """An idempotency key: the caller's, else a fresh one."""
     return Once(names.line("idempotency key", key) if key is not None else None)

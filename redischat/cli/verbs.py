@@ -288,6 +288,13 @@ VERBS: dict[str, Verb] = {
         "--allow-host": ("allow_host", "text", "a,b: names by which HTTP clients may call this server, besides its address"),
         "--longest-wait": ("longest_wait", "seconds", "the longest that one wait may take (50: clients give up after 60)"),
     }, runner="mcp"),
+    "bridge slack": Verb("bridge", "channel?", "carry a channel to Slack and back, so that a person takes part from there; until ^C", "redischat bridge slack dock --as alice --slack C0123456789", {
+        "--as": ("as_", "text", "the person that the bridge speaks for (else REDISCHAT_AGENT, else agent= of the file)"),
+        "--slack": ("slack", "text", "the id of Slack's channel (else SLACK_CHANNEL, else channel= of the file)"),
+        "--config": ("config", "text", "a file with lines token= channel= room= agent= poll= (else slack in the state directory)"),
+        "--poll": ("poll", "seconds", "look into Slack so often (else poll= of the file, else 10)"),
+        "--check": ("check", "flag", "only say whether all of it works; sends nothing; exit 1: something is wrong, 5: could not look"),
+    }, runner="slack"),
     "demo": Verb("admin", "", "see two agents talk, in a scratch workspace that is removed again", "redischat demo", {"--fast": ("fast", "flag", "without the pauses for the reader")}),
     "bench": Verb("admin", "", "measure this machine: posts, wakes, whole processes, hooks", "redischat bench --quick", {"--quick": ("quick", "flag", "fewer rounds"), "--part": ("part", "text", "posts, wakes, commands, board or hooks only")}),
 }  # fmt: skip
@@ -295,6 +302,7 @@ VERBS: dict[str, Verb] = {
 GROUPS = {
     "admin": "what whoever keeps a team's broker does",
     "admin user": "users of a team's broker: each sees one workspace",
+    "bridge": "programs that carry a channel to where people are",
     "guard": "a Git pre-commit hook that keeps commits off files which somebody else holds",
     "task": "tasks with leases and dependencies, a board a channel",
     "event": "adapter-neutral capability and status records",

@@ -41,7 +41,7 @@
 An error holds fields and writes its own message, which ends in a command that works. A Lua reply of another word than "ok" becomes the class
 with that ``word``, its other words the ``fields`` in order (see :func:`refusal`).
 
-What the broker itself refuses, and the many codes of the other columns, have a page each: :mod:`.broker`, :mod:`.claims`, :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*), :mod:`.users`, :mod:`.reload` (RELOAD_*).
+What the broker itself refuses, and the many codes of the other columns, have a page each: :mod:`.broker`, :mod:`.claims`, :mod:`.tasks` (TASK_*), :mod:`.leases` (LEASE_*), :mod:`.paths` (PATH_LOCK_*), :mod:`.events` (EVENT_*, STATE_*), :mod:`.users`, :mod:`.reload` (RELOAD_*), :mod:`.bridge` (BRIDGE_*).
 They are imported when one of them is needed. ``origin`` says how a code comes about: "verb" (a verb provokes it) or "store" (a damaged or an imported
 store does). Names of agent-chat that nothing here can raise are listed there as ``KEPT``, each with the reason.
 """
@@ -397,7 +397,7 @@ class Interrupted(ChatError):
 
 def tree(base: type[ChatError] = ChatError) -> list[type[ChatError]]:
     """Every error class below ``base``, in the order of the pages."""
-    from . import broker, claims, events, leases, paths, reload, tasks, users  # noqa: F401 - their classes are part of the tree
+    from . import bridge, broker, claims, events, leases, paths, reload, tasks, users  # noqa: F401 - their classes are part of the tree
 
     return _below(base)
 

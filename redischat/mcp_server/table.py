@@ -103,6 +103,7 @@ LEFT_OUT = {  # verbs of the command that are no tools, each with the reason
     "event schema": "a file for programmers", "export": "writes files where a model names them", "import": "reads files where a model names them",
     "server": "starts and stops the broker that everybody uses", "waker": "starts and stops what wakes everybody", "demo": "for the eyes of a person",
     "bench": "takes the whole machine", "mcp": "is this server", "watch": "for the eyes of a person; an agent waits", "maintenance": "clears away on this machine, once a day",
+    "bridge slack": "runs until it is told to end, and carries what is said out of this machine: a person's decision",
     "reload": "ends the session that would call it, and drives the screen of a person",
     **dict.fromkeys(("admin user add", "admin user rotate"), "makes passwords, which a transcript would keep"),
     **dict.fromkeys(("admin user revoke", "admin user update", "admin user list"), "for whoever runs the broker"),
