@@ -13,6 +13,8 @@ import pytest
 from hooked import recorded, scene_in
 from waiting import wait_until
 
+from redischat.hook.deliver import headline
+
 CLIENTS = ("claude", "codex", "gemini", "opencode")
 CHARACTERS = 10_000  # of one string: a harness cuts what is longer
 MAY = {  # what each client reads; Codex drops an answer in which it does not know a field
@@ -209,12 +211,19 @@ def test_cursor_08_old_mail_says_how_old_it_is(scene):
     age(scene, "dock", days=3)
     assert "120 unread" in scene.begins().text
     text = scene.heron.fire("UserPromptSubmit").text
-    headline = text.split("\n")[0]
-    assert headline.endswith("the oldest said 3 d ago"), headline
+    first = text.split("\n")[0]
+    assert first.endswith("the oldest said 3 d ago"), first
     headers = [line for line in text.split("\n") if line.startswith("dock #")]
     assert len(headers) == text.count("    order ")
     assert len({line.split()[-2] for line in headers}) == 1
     assert "more" in text
+
+
+def test_a_message_without_a_time_is_handed_over_too():
+    """An imported one may have none."""
+    when = "2020-01-01T00:00:00.000Z"
+    assert headline([{"ts": None}], "amy") == "redischat: 1 new message for you (amy)\n"
+    assert re.fullmatch(r"redischat: 2 new messages for you \(amy\), the oldest said \d+ d ago\n", headline([{"ts": None}, {"ts": when}], "amy"))
 
 
 def age(scene, channel, days):

@@ -9,12 +9,15 @@ import shlex
 import shutil
 import signal
 import socket
+import time
 from pathlib import Path
 
 import pytest
 from cli import serving, town_at
 from hooked import LIMIT_S, TICK, apart, scene_in
 from waiting import wait_until
+
+from redischat.harness import entry
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolBatch", "Stop", "FileChanged", "SessionEnd")
 TOOL = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
@@ -311,3 +314,21 @@ def test_ident_02_a_subagent_leaves_its_parent_who_it_is(scene):
     scene.heron("unlock", "dock", "src/a.py")
     assert scene.lynx.read("dock").messages[-1].sender == "heron"
     assert scene.agents() == before
+
+
+def test_whatever_goes_wrong_a_path_that_is_closed_without_an_answer_stays_closed(scene, monkeypatch, capfd):
+    """A fault of ours is no answer of the broker."""
+    with Path(scene.heron.directory, ".redischat", "config").open("a", encoding="utf-8") as file:
+        file.write("closed=docs\n")
+    scene.begins()
+    for name, value in {**scene.town.env, **scene.heron.env}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(entry.Visit, "run", lambda _: os.environ["nothing"])
+    said: list[str] = []
+    for path in ("docs/a.md", "src/a.py"):
+        event = scene.heron.event("PreToolUse", tool_name="Edit", tool_input={"file_path": path})
+        assert entry.main("claude", json.dumps(event).encode(), time.monotonic() + LIMIT_S, (), said.append) == 0
+    out = capfd.readouterr().out
+    assert out.count('"deny"') == 1
+    assert "docs/a.md" in out
+    assert said == ["PreToolUse: KeyError: 'nothing'"] * 2

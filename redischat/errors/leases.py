@@ -15,7 +15,7 @@ class DamagedLease(LeaseRefused):
     """A record of a lease is not one, likewise."""
 
     code, origin = "DAMAGED_LEASE", "store"
-    text = "{where}: {why}"
+    text = "{why}"
 
 
 class LeaseConflict(LeaseRefused):

@@ -18,7 +18,7 @@ class DamagedLock(PathLockRefused):
     """A record of a path lock is not one: the broker's was written past redischat, or a folder's by hand."""
 
     code, origin = "DAMAGED_LOCK", "store"
-    text = "{where}: {why}"
+    text = "{why}"
 
 
 class PathLockConflict(LostRace):

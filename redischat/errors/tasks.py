@@ -15,7 +15,7 @@ class DamagedTask(TaskRefused):
     """A record of a task is not one: the broker's was written past redischat, or a folder's by hand."""
 
     code, origin = "DAMAGED_TASK", "store"
-    text = "{where}: {why}"
+    text = "{why}"
 
 
 class NothingReady(LostRace):

@@ -64,8 +64,8 @@ def headline(shown: Sequence[dict[str, Any]], me: str) -> str:
         return f"redischat ({me}):\n"
     from datetime import UTC, datetime
 
-    oldest = min(one["ts"] for one in shown)
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()
+    said = [one["ts"] for one in shown if one["ts"]]  # an imported one may have no time
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(min(said))).total_seconds() if said else 0.0
     old = f", the oldest said {age(seconds)} ago" if seconds >= OLD_S else ""
     return f"redischat: {len(shown)} new message{'s' * (len(shown) != 1)} for you ({me}){old}\n"
 
