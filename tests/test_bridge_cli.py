@@ -118,6 +118,12 @@ def test_flags_go_before_the_environment_and_both_before_the_file(alice, slack):
     assert {given.get("channel", CHANNEL) for _, given in slack.asked} == {CHANNEL}
 
 
+@pytest.mark.parametrize("poll", ["0", "nan", "inf", "1e9"])
+def test_a_time_between_looks_that_is_none_is_refused(alice, slack, poll):
+    settle(alice, token=TOKEN, channel=CHANNEL, room="dock", agent="alice", poll=poll, api=slack.url)
+    assert "above 0, 86400 at most" in alice("bridge", "slack", "--check", code=64).err
+
+
 def test_an_agent_is_not_bridged_because_it_is_the_one_of_this_project(alice):
     settle(alice, token=TOKEN, channel=CHANNEL, room="dock")
     assert "--as NAME" in alice("bridge", "slack", "--check", code=1).err

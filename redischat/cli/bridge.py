@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TOKEN, CHANNEL = "SLACK_BOT_TOKEN", "SLACK_CHANNEL"
 FILE = "slack"
-POLL_S = 10.0
+POLL_S, LONGEST_S = 10.0, 86_400.0
 OTHERS = 0o077
 LOCAL = ("http://127.0.0.1:", "http://localhost:", "http://[::1]:")
 
@@ -73,8 +73,8 @@ def _settled(settings: Settings, room: str | None, slack: str | None, config: st
         wrong.append("api= is no https:// address: the token would be sent in the open")
     if wrong:
         raise BridgeUnset(wrong=wrong, path=path)
-    if every <= 0:
-        raise Usage(message="--poll is a number of seconds above 0")
+    if not 0 < every <= LONGEST_S:
+        raise Usage(message=f"--poll is a number of seconds above 0, {LONGEST_S:g} at most")
     if not explicit:
         settings = here({**given(settings), "as_": person})
     agent_name(settings.me())
