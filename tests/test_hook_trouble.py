@@ -323,7 +323,7 @@ def test_whatever_goes_wrong_a_path_that_is_closed_without_an_answer_stays_close
     scene.begins()
     for name, value in {**scene.town.env, **scene.heron.env}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(entry.Visit, "run", lambda _: os.environ["nothing"])
+    monkeypatch.setattr(entry.Visit, "run", lambda _: os.environ["NOTHING"])
     said: list[str] = []
     for path in ("docs/a.md", "src/a.py"):
         event = scene.heron.event("PreToolUse", tool_name="Edit", tool_input={"file_path": path})
@@ -331,4 +331,4 @@ def test_whatever_goes_wrong_a_path_that_is_closed_without_an_answer_stays_close
     out = capfd.readouterr().out
     assert out.count('"deny"') == 1
     assert "docs/a.md" in out
-    assert said == ["PreToolUse: KeyError: 'nothing'"] * 2
+    assert said == ["PreToolUse: KeyError: 'NOTHING'"] * 2
