@@ -88,6 +88,8 @@ def start(state_dir: str) -> bool:
 
     held = lock(state_dir)
     given = () if held is None else (held,)
+    if given:
+        _gone(os.path.join(folder(state_dir), "status"))  # of one that did not end in good order
     words = [sys.executable, "-I", "-c", _CODE, NAME, *_places(), state_dir, *map(str, given)]
     env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -125,8 +127,12 @@ def stop(state_dir: str, seconds: float = CLOSE_S) -> bool:
         if not os.path.exists(path):
             ask_to_close(state_dir)
         time.sleep(POLL_S)
+    _gone(path)  # there only if nobody heard it
+    return True
+
+
+def _gone(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
-        return True  # as nearly always: it was heard
-    return True
+        return
