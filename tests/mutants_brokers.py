@@ -13,7 +13,7 @@ BROKER = [
      f"{MOVING}test_a_key_that_is_on_its_way_is_asked_for_where_it_is[command-valkey]"),
     ("the host's name is not checked", "redischat/wire/tls.py", '    what = f"ca={place.ca}"\n', '    context.check_hostname = False\n    what = f"ca={place.ca}"\n',
      f"{BROKERS}test_a_certificate_of_another_host_is_refused[command]"),
-    ("one master has all workspaces", "redischat/wire/__init__.py", 'if self._route is None or self._place.kind != "cluster":', "if True:",
+    ("one master has all workspaces", "redischat/wire/__init__.py", 'if not asked.replicas and self._place.kind != "cluster":', "if not asked.replicas:",
      f"{BROKERS}test_all_workspaces_are_found_wherever_they_lie[cluster-valkey-command]"),
     ("the door takes any script", "redischat/waker/door.py", "words[1:2] == [self._script.sha]", "True", f"{DOORS}test_the_door_takes_one_question_only[cluster]"),
     ("a session's file holds the password", "redischat/hook/doors.py", '"url": place.shown, "door"', '"url": settings.url, "door"',

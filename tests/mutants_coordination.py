@@ -123,7 +123,7 @@ TOLD = [
     ("an event's mark rises over what was left out", "redischat/flows/events.py", "self.at > self.marked or ", "", f"{EVENTS}test_a_mark_does_not_rise_over_what_was_left_out{FAKE}"),
     ("an event's mark rises before it is shown", "redischat/flows/events.py", "    yield Show(shown, [one", "    if ack is not None:\n        yield ack\n    yield Show(shown, [one",
      f"{EVENTS}test_what_could_not_be_shown_stays_new"),
-    ("an event's key stands for any event", "scripts/parts/said.lua", 'entry and entry[2][12] ~= body and {"other", number} or past', "past",
+    ("an event's key stands for any event", "scripts/parts/said.lua", 'entry[2][12] ~= body and {"other", number} or past', "past",
      f"{EVENTS}test_a_retry_is_one_event_and_a_key_means_one_event{FAKE}"),
     ("^C while a page is marked is no end of following", "redischat/flows/events.py", "        if wanted.follow is None:\n            raise\n", "        raise\n",
      f"{EVENTS}test_whatever_an_interrupt_meets_following_ends_and_what_was_shown_is_marked"),

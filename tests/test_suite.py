@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 from cli import serving
+from mutants import MUTANTS
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,3 +28,9 @@ def test_the_suite_leaves_the_store_that_the_environment_points_at_alone():
         for one in stores:
             assert one.keys("*") == ["canary"]
             one.close()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
+def test_a_break_is_of_code_that_there_is(mutant):
+    """Breaks are planted after everything else has run: it is known before whether each still finds its place, once."""
+    assert (ROOT / mutant.file).read_text("utf-8").count(mutant.old) == 1
