@@ -176,7 +176,9 @@ def test_a_check_misses_the_right_to_post_and_the_seat_in_the_channel(alice, sla
 
 def test_a_check_that_could_not_look_is_no_verdict(alice, slack):
     slack.ways["auth.test"] = slack.ways["conversations.history"] = (503, {})
-    assert "not known" in alice("bridge", "slack", "--check", code=5).out
+    rows = {row["check"]: row for row in alice("bridge", "slack", "--check", "--json", code=5).records}
+    assert [rows[what]["state"] for what in ("token", "reading Slack", "posting to Slack")] == ["not known"] * 3
+    assert rows["posting to Slack"]["remedy"] is None, "of a token that was not looked at it is not known that it lacks a scope"
 
 
 def test_a_token_that_slack_refuses_starts_nothing(alice, slack):

@@ -423,8 +423,21 @@ def test_transcripts_move_nothing_and_show_the_newest_with_the_number_of_older_o
     since = lynx("read", "dock", "--since", "2", "--limit", "2")
     assert "3 more: redischat read dock --since 4" in since.out
     assert "3 older" in lynx("peek", "dock").out
+    assert "4 older" in lynx("peek", "dock", "--limit", "2").out
     assert len(lynx("read", "dock", "--json").records) == 6
     assert lynx("read", "--all", code=64).error == "USAGE"
+
+
+@pytest.mark.parametrize(("words", "meant"), [
+    ("peek dock --count 1", ""), ("say dock x --too bob", "Did you mean --to?"), ("read dock --sinc 3", "Did you mean --since or --since-summary?"),
+])  # fmt: skip
+def test_a_flag_that_there_is_not_is_told_the_one_that_was_meant_and_no_other(town, words, meant):
+    """The dashes alone make no two flags alike."""
+    refused = town.person()(*words.split(), code=64)
+    assert (
+        refused.err
+        == f"redischat: USAGE: no such flag: {words.split()[-2]}. {meant + ' ' if meant else ''}How it is called: redischat {words.split()[0]} --help\n"
+    )
 
 
 def test_no_identity_and_no_membership_are_said_and_never_an_empty_success(town):

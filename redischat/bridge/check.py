@@ -50,6 +50,8 @@ async def _reads(slack: Slack) -> Row:
 
 
 def _posts(slack: Slack) -> Row:
+    if not slack.name:
+        return _row("posting to Slack", NOT_KNOWN, "the token was not looked at")
     if slack.scopes is None:
         return _row("posting to Slack", NOT_KNOWN, "Slack did not say what the token may", f"see that it has the scope {POSTS}, under OAuth & Permissions")
     if POSTS in slack.scopes:
@@ -71,7 +73,7 @@ async def _here(settings: Settings, room: str) -> Row:
 
 def _troubled(what: str, trouble: Trouble, slack: Slack) -> Row:
     cure = trouble.remedy(slack.name)
-    return _row(what, "wrong" if cure else NOT_KNOWN, f"Slack answers {trouble.error}", cure or "see that this machine reaches Slack, and look again")
+    return _row(what, "wrong" if cure else NOT_KNOWN, f"Slack: {trouble.error}", cure or "see that this machine reaches Slack, and look again")
 
 
 def _row(check: str, state: str, detail: str, remedy: str = "") -> Row:

@@ -128,7 +128,8 @@ def _meant(error: click.NoSuchOption, verb: str, words: list[str]) -> str:
     if not typed.strip():
         return "A text that begins with '-' is given on standard input ('-'), or behind '--'"
     near = [verb] if verb in VERBS else [word for word in (named(words)[0], *words) if word in VERBS] or list(VERBS)
-    flags = sorted({flag for one in near for flag in VERBS[one].flags if flag.lstrip("-").startswith(typed)}) or sorted(error.possibilities or ())
+    known = {flag.lstrip("-"): flag for one in near for flag in VERBS[one].flags}
+    flags = sorted(flag for word, flag in known.items() if word.startswith(typed)) or [known[word] for word in (names.nearest(typed, list(known)),) if word]
     if not flags:
         return ""
     return f"Did you mean {' or '.join(flags)}{'' if verb else f', behind the verb (redischat {near[0]} ...)'}?"

@@ -180,7 +180,7 @@ VERBS: dict[str, Verb] = {
         "--last": ("last", "int", "begin with the newest so many messages of each (10; of all channels 0)"),
         "--timeout": ("timeout", "seconds", "end after so many seconds (never)"),
     }),
-    "peek": Verb("messages", "channel", "the newest messages, moving nothing", "redischat peek dock -n 5", {"-n": ("count", "int", "how many (3)"), "--audit": ("audit", "flag", "with the audits between")}),
+    "peek": Verb("messages", "channel", "the newest messages, moving nothing", "redischat peek dock -n 5", {"-n": ("count", "int", "how many (3)"), "--limit": ("count", "int", "how many (3)"), "--audit": ("audit", "flag", "with the audits between")}),
     "pending": Verb("messages", "channel?", "what waits for me, taking nothing", "redischat pending"),
     "owed": Verb("messages", "", "who waits for my answer, and for what", "redischat owed"),
     "wait": Verb("messages", "channels*", "return when a message wakes me, and show it; costs nothing while idle", "redischat wait dock --timeout 900", {

@@ -248,7 +248,7 @@ def _kept() -> Flow:
     try:
         yield users.save()
     except (BrokerRefused, NotAllowed) as error:
-        return {"kept": False, "why": error.facts.get("answer")}
+        return {"kept": False, "why": str(error.facts.get("answer") or error.sentence()).rstrip(".")}
     return {"kept": True, "why": None}
 
 
