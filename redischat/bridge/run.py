@@ -88,7 +88,7 @@ def _locked(lock: int) -> bool:
 async def _until_told(settings: Settings, wanted: Wanted, memory: Memory, say: Say) -> int:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        with suppress(ValueError, NotImplementedError):
+        with suppress(ValueError, NotImplementedError):  # not the main thread; a loop without signals (Windows): ^C ends it all the same
             if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, and shells for what they start in the background
                 loop.add_signal_handler(one, stop.set)
     carrying = asyncio.ensure_future(carry(AsyncClient(settings=settings), wanted, memory, say))

@@ -36,7 +36,7 @@ async def _served(server: ChatServer, source: int, sink: int) -> None:
     incoming, outgoing = stdio.Incoming(source), stdio.Outgoing(sink)
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        with suppress(ValueError, NotImplementedError):
+        with suppress(ValueError, NotImplementedError):  # not the main thread; a loop without signals (Windows): then it ends with what it serves
             loop.add_signal_handler(one, incoming.end)
     last = asyncio.create_task(_last(incoming))
     server.arrived = outgoing.taken

@@ -61,15 +61,15 @@ class Letters:
 
     def block(self, *ends: str) -> tuple[Any, str]:
         """The pipelines up to one of ``ends``."""
-        raise NotImplementedError
+        raise NotImplementedError  # the grammar, which reads these letters, has it
 
     def script(self, text: str) -> Any:
         """The pipelines of a text that lies in this one."""
-        raise NotImplementedError
+        raise NotImplementedError  # the grammar, which reads these letters, has it
 
     def lines(self) -> None:
         """Step over blanks, comments and line ends."""
-        raise NotImplementedError
+        raise NotImplementedError  # the grammar, which reads these letters, has it
 
     def arithmetic(self) -> bool:
         """Step over ``((...))``; False, and no step, where the brackets do not close like that."""
